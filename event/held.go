@@ -26,6 +26,14 @@ type HeldCall struct {
 	Verdict *Input
 }
 
+// Question returns the question of the held call, as an approval that waits. Its id is that of
+// the held call.
+func (h HeldCall) Question() *Approval {
+	a := *h.Approval
+	a.Approval, a.Ended, a.Held = h.ID, nil, true
+	return &a
+}
+
 // HeldVerdict is a person's verdict about a held call: Approved or Denied.
 type HeldVerdict struct {
 	Call    string  `json:"call"` // id of the held call

@@ -146,6 +146,8 @@ type Approval struct {
 	Ended   *ApprovalEnded // nil while it waits
 	EndedAt time.Time
 	EndedBy string
+	// Held reports that this is the question of a held call ([HeldCall.Question]).
+	Held bool
 }
 
 // Job is a process that the session owns.

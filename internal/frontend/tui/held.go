@@ -2,28 +2,36 @@ package tui
 
 import (
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // heldQuestions are the questions of the calls that waited when an earlier host ended, while no
-// turn runs. Each has the id of its held call.
-func heldQuestions(s event.State) (out []*event.Approval) {
+// turn runs.
+type heldQuestions struct {
+	log *transcript.Transcript
+	seq uint64 // the event after which they were derived from the log
+	all []*event.Approval
+}
+
+// heldQuestions returns the questions of the held calls. It derives them once for each state.
+func (u *UI) heldQuestions() []*event.Approval {
+	s, h := u.state(), &u.questions.held
 	if s.Running() != nil {
 		return nil
 	}
-	for _, h := range s.HeldCalls() {
-		a := *h.Approval
-		a.Approval, a.Ended = h.ID, nil
-		out = append(out, &a)
+	if h.log != u.view.log || h.seq != s.Seq {
+		h.log, h.seq, h.all = u.view.log, s.Seq, questionsOf(s.HeldCalls())
+	}
+	return h.all
+}
+
+func questionsOf(held []event.HeldCall) (out []*event.Approval) {
+	for _, call := range held {
+		out = append(out, call.Question())
 	}
 	return out
 }
-
-// isHeld reports whether the question is that of a held call: the id of an approval is short.
-func isHeld(a *event.Approval) bool { return len(a.Approval) == heldIDLength }
-
-// heldIDLength is the length of the id of a held call, a hash in hexadecimal.
-const heldIDLength = 64
 
 // heldReplies are the answers to the question of a held call.
 func (u *UI) heldReplies() []reply {

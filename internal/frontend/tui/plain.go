@@ -69,9 +69,13 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 		p.printf("The session has %s. The last answer was:", terminal.Count(n, "turn"))
 		p.printf("%s", state.Turns[n-1].Answer())
 	}
-	p.printout.resumeAsks(state)
+	var held []event.HeldCall
+	if state.Running() == nil {
+		held = state.HeldCalls()
+	}
+	p.printout.resumeAsks(state, questionsOf(held))
 	p.showFinished()
-	if n := len(state.HeldCalls()); n > 0 {
+	if n := len(held); n > 0 {
 		p.printf("%s when settle stopped: \"settle approvals\" answers.", terminal.Count(n, "call")+" waited for you")
 	}
 	p.ask()

@@ -22,6 +22,7 @@ type questions struct {
 	form        *filling        // that is filled in; nil for none
 	typed       *typing         // the answer whose text is typed; nil for none
 	answers     *answering      // the model's questions that are answered; nil for none
+	held        heldQuestions   // the questions of held calls
 	menu        list            // the answers to the question
 	menuOf      string          // the question that the menu is for
 }
@@ -40,7 +41,7 @@ type reply struct {
 
 // replies returns the answers to a question, in the order of the menu.
 func (u *UI) replies(a *event.Approval) (all []reply) {
-	if isHeld(a) {
+	if a.Held {
 		return u.heldReplies()
 	}
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
@@ -179,7 +180,7 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	if !alt && u.selectReply(a, replies, k.Name) {
 		return true
 	}
-	if !alt && isHeld(a) { // a prompt begins with these keys
+	if !alt && a.Held { // a prompt begins with these keys
 		return false
 	}
 	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do && do != "" })
@@ -218,7 +219,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	q.menu.choices = q.menu.choices[:0]
 	for n, r := range replies {
 		key := u.Keys.Label(r.action, "")
-		switch typed := (isHeld(a) || !u.input.editor.empty()) && r.action != keymap.Interrupt; {
+		switch typed := (a.Held || !u.input.editor.empty()) && r.action != keymap.Interrupt; {
 		case typed && utf8.RuneCountInString(key) == 1:
 			key = "Alt-" + key
 		case typed:
@@ -233,7 +234,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 
 // pendingApproval returns the approval that waits longest, and how many wait behind it.
 func (u *UI) pendingApproval() (first *event.Approval, more int) {
-	for _, a := range append(u.state().OpenApprovals(), heldQuestions(u.state())...) {
+	for _, a := range append(u.state().OpenApprovals(), u.heldQuestions()...) {
 		switch {
 		case u.questions.answeredIDs[a.Approval]:
 		case first == nil:
@@ -255,7 +256,7 @@ func (u *UI) asks(call string) bool {
 // askHead is the question in one row. The entry above it names the call, unless others wait.
 func (u *UI) askHead(a *event.Approval, more int) string {
 	switch kind := toolview.KindOf(a.Tool); {
-	case isHeld(a):
+	case a.Held:
 		return "Allow this call? It waited when settle stopped: " + terminal.OneLine(a.Title)
 	case a.Form != nil && len(a.Form.Questions) > 0:
 		return u.questionHead(a)

@@ -50,8 +50,8 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 
 // resumeAsks shows the pending approvals, which background child agents can have without a
 // running turn, and the questions of held calls.
-func (p *printout) resumeAsks(s event.State) {
-	for _, a := range append(s.OpenApprovals(), heldQuestions(s)...) {
+func (p *printout) resumeAsks(s event.State, held []*event.Approval) {
+	for _, a := range append(s.OpenApprovals(), held...) {
 		p.ask(a, s.Host.Dir)
 	}
 }

@@ -101,15 +101,17 @@ type approval struct {
 
 // heldCall is a call that waited for a person when an earlier host of the session ended.
 type heldCall struct {
-	Approval string    `json:"approval" jsonschema:"a hash of the call, to answer with"`
-	Turn     string    `json:"turn"`
-	Item     string    `json:"item" jsonschema:"the call, which has ended with its turn"`
-	Tool     string    `json:"tool"`
-	Title    string    `json:"title"`
-	Why      string    `json:"why" jsonschema:"why settle asks"`
-	Text     string    `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
-	Dir      string    `json:"dir" jsonschema:"the working directory of the call"`
-	At       time.Time `json:"asked" jsonschema:"when the call began to wait"`
+	Approval string `json:"approval" jsonschema:"a hash of the call, to answer with"`
+	Turn     string `json:"turn"`
+	Item     string `json:"item" jsonschema:"the call, which has ended with its turn"`
+	Tool     string `json:"tool"`
+	Title    string `json:"title"`
+	Why      string `json:"why" jsonschema:"why settle asks"`
+	Text     string `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
+	// Detail is raw JSON of the tool.
+	Detail json.RawMessage `json:"detail,omitempty" jsonschema:"what the call would do"`
+	Dir    string          `json:"dir" jsonschema:"the working directory of the call"`
+	At     time.Time       `json:"asked" jsonschema:"when the call began to wait"`
 }
 
 // job is a process that outlives its call.

@@ -161,7 +161,9 @@ func heldCalls(st event.State) []heldCall {
 	all := []heldCall{}
 	for _, h := range st.HeldCalls() {
 		a := h.Approval
-		all = append(all, heldCall{h.ID, h.Turn.ID, h.Item.ID, a.Tool, a.Title, a.Why, a.Text, h.Turn.Dir, a.At.UTC()})
+		all = append(all, heldCall{
+			h.ID, h.Turn.ID, h.Item.ID, a.Tool, a.Title, a.Why, a.Text, a.Detail, h.Turn.Dir, a.At.UTC(),
+		})
 	}
 	return all
 }

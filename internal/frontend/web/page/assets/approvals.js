@@ -21,7 +21,9 @@ export function approvalsView(el, app) {
     update() {
       const old = cards;
       cards = new Map();
-      for (const a of openApprovals(app.state)) cards.set(a.approval, old.get(a.approval) ?? safeCard(a, app));
+      // The log of a host that was killed still has the question; the held call takes its place.
+      const held = app.held(), open = openApprovals(app.state).filter((a) => !held.some((one) => one.call === a.call));
+      for (const a of [...open, ...held]) cards.set(a.approval, old.get(a.approval) ?? safeCard(a, app));
       const left = [...old.values()].find((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
       arrange(el, [...cards.values()]);
       show(el, cards.size > 0);
@@ -56,7 +58,16 @@ function unshownCard(a, app, err) {
     unshown("question", a, err),
     h("div", { class: "answers" },
       h("button", { type: "button", on: { click: () => give("denied") } }, label("denied")),
-      h("button", { type: "button", on: { click: () => give("aborted") } }, label("aborted", a))), said);
+      a.held ? null : h("button", { type: "button", on: { click: () => give("aborted") } }, label("aborted", a))), said);
+}
+
+/** What a person can say to the question of a call that was held: it runs as it is, or not. */
+const HELD_ANSWER = "Allow it and run it now";
+
+/** When a held call was asked about, and where it runs. */
+function heldWords(a) {
+  const at = new Date(a.asked).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return `It waited when settle stopped: ${at}, in ${named(a.dir ?? "")}. It stays until it is answered.`;
 }
 
 /** The arguments of a command that waits, if a person can change it. */
@@ -83,13 +94,16 @@ function card(a, app) {
   const change = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); giveChanged(); } } },
     command, h("button", { type: "submit", class: "primary" }, "Run it"), h("button", { type: "button", class: "quiet", on: { click: () => back(change) } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
-  const buttons = h("div", { class: "answers" },
+  const buttons = h("div", { class: "answers" }, a.held ? [
+    button(HELD_ANSWER, "a", () => give("approved"), "primary"),
+    button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
+  ] : [
     button(label("approved"), "a", () => give("approved"), "primary"),
     button(label("approved_session"), "s", () => give("approved_session")),
     args ? button("Edit the command\u2026", "c", () => open(change, command)) : null,
     button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
     button(label("explain"), "e", () => give("denied", { explain: true })),
-    button(label("aborted", a), "x", () => give("aborted")));
+    button(label("aborted", a), "x", () => give("aborted"))]);
   const list = changes(a.detail);
   // The whole call in words, unless its changes say the same, and hide nothing.
   const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
@@ -98,6 +112,7 @@ function card(a, app) {
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
     h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
     h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
+    a.held ? h("p", { class: "why" }, heldWords(a)) : null,
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
     a.covers ? h("p", { class: "why" }, `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,

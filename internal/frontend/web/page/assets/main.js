@@ -44,6 +44,7 @@ const app = {
     change([], [`attempt ${a.id}`, ...(a.end.discarded ?? []).map((id) => `item ${id}`)]);
   },
   notice,
+  held: () => session?.heldCalls() ?? [],
   rewind: (t) => rewinding.open(session.id, t.id),
   refuses: () => readOnly || (session?.refuses ?? ""),
   unsent: () => session?.unsent() ?? [],
@@ -140,7 +141,7 @@ function drawBar() {
   const title = entry?.title || s.turns[0]?.inputs[0]?.text.split("\n")[0] || (id ? "New session" : isOverview() ? "Overview" : "settle");
   text($("title"), named(title).slice(0, 200));
   text($("where"), named([s.host?.dir ?? entry?.dir, set?.model || entry?.model, set?.effort && `${set.effort} effort`, (set?.permission_words ?? "").split(", ")[0] || (modes[set?.permission] ?? set?.permission), totalWords(s)].filter(Boolean).join(" \u00b7 ")));
-  const asks = openApprovals(s).length, t = running(s);
+  const asks = openApprovals(s).length || app.held().length, t = running(s);
   const elsewhere = !!session?.isElsewhere();
   const state = !session ? "" : elsewhere ? "not open here" : asks ? "asks" : t ? "running" : !session.loaded ? "" : s.open ? "idle" : "closed";
   const last = s.turns.at(-1)?.cause;
@@ -249,6 +250,11 @@ function choose(id) {
       change(rows, touched);
     },
     link() { if (mine === session) schedule(); },
+    held() {
+      if (mine !== session) return;
+      if (app.held().length) announce("A call that waited when settle stopped asks for approval. Press Alt A to go to it.");
+      schedule();
+    },
     notice,
     giveBack(input) { composer.setDraft([input.text, kept(`settle.draft.${id}`)].filter(Boolean).join("\n")); },
   });

@@ -11,13 +11,18 @@ import { answers } from "./terms.js";
 
 /** How many turns are read at first, and how many times more when earlier ones are wanted. */
 const TURNS = 20, MORE = 4;
+/** How long until the held calls are asked for again after a failure. */
+const HELD_DELAY = 2000;
+
+/** The held calls of a snapshot, as approvals. */
+const heldOf = (snap) => (snap.held_calls ?? []).map((one) => ({ ...one, call: one.item, held: true }));
 
 export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
-    interrupting: 0, refuses: "", settings: null,
+    interrupting: 0, refuses: "", settings: null, held: [],
   };
-  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0;
+  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0, asked = 0;
   const box = outbox(id, {
     changed: () => on.change([], [], []),
     arrived: () => self.wake(), // it opens a session that was closed
@@ -45,6 +50,7 @@ export function openedSession(id, on) {
     until = snap.seq ?? 0;
     self.refuses = snap.refuses ?? "";
     self.settings = snap;
+    self.held = heldOf(snap);
     self.problem = "";
     self.total = until;
     pending = [];
@@ -88,12 +94,36 @@ export function openedSession(id, on) {
       console.error(err);
     }
     if (e.kind === "input.accepted") box.accepted(e.data.input);
+    if (changesHeld(e)) readHeld();
     if (self.next) {
       pending.push(...drawn.rows);
       if (s.seq >= until) arrived(); else on.loading(s.seq - from, until - from);
       return;
     }
     on.change(drawn.rows, drawn.touched, [e]);
+  }
+
+  /** Whether the event can change which calls are held. The server derives that, since their ids are its hashes. */
+  function changesHeld(e) {
+    if (self.next) return false; // the snapshot is as new
+    if (e.kind === "turn.aborted") return e.data.reason === "shutdown" || e.data.reason === "crashed";
+    return e.kind === "session.recovered" || e.kind === "session.opened" || e.kind === "input.dropped" || !!e.data?.held_call;
+  }
+
+  async function readHeld() {
+    if (++asked > 1) return; // one request at a time; what changes meanwhile asks again
+    for (let before = 0; asked > before && !closed;) {
+      before = asked;
+      try {
+        self.held = heldOf(await api.snapshot(id));
+      } catch (e) {
+        if (e.status && e.status < 500 && e.status !== 429) break;
+        before = 0; // the server that has ended may come back
+        await new Promise((r) => { setTimeout(r, HELD_DELAY); });
+      }
+    }
+    asked = 0;
+    on.held();
   }
 
   /** All that there was is here. */
@@ -146,7 +176,7 @@ export function openedSession(id, on) {
     },
     /** Asks whether the server takes inputs by now, and reads on. */
     async refresh() {
-      try { self.settings = await api.snapshot(id); self.refuses = self.settings.refuses ?? ""; } catch { /* said by the stream */ }
+      try { self.settings = await api.snapshot(id); self.refuses = self.settings.refuses ?? ""; self.held = heldOf(self.settings); } catch { /* said by the stream */ }
       self.wake();
       on.change([], [], []);
     },
@@ -176,10 +206,16 @@ export function openedSession(id, on) {
     async answer(a, verdict, more) {
       try {
         await api.answer(id, a.approval, verdict, more);
+        if (a.held) { self.held = self.held.filter((one) => one.approval !== a.approval); on.held(); }
         self.wake();
         return null;
       } catch (e) {
         const given = e.status === 409 ? e.problem.verdict : "";
+        if (a.held && (e.status === 409 || e.status === 404)) {
+          // Somebody else was first: the card goes, and the words stay.
+          on.notice(given ? `Already answered: ${answers[given]?.[1] ?? given}` : e.message);
+          readHeld();
+        }
         return given && given !== "expired" ? `Already answered: ${answers[given]?.[1] ?? given}` : e.message;
       }
     },
@@ -189,6 +225,8 @@ export function openedSession(id, on) {
     /** Whether reading ended although the log did not: the host died, or another process has the session. */
     isElsewhere: () => self.loaded && !self.missing && self.ended && self.state.open,
     openHere: () => attempt("Cannot open the session", () => api.openSession(id)),
+    /** The questions of calls that waited when an earlier host ended, unless something runs or the server takes no answers. */
+    heldCalls: () => !self.loaded || self.refuses || running(self.state) && !self.isElsewhere() ? [] : self.held,
     isLive: () => !!stream && !self.ended,
     stop() { closed = true; box.stop(); stream?.stop(); dim?.(); },
     rest() { stream?.stop(); self.resting = true; },

@@ -23,6 +23,9 @@ const scenario = { turns: [
   { when: "echo", items: [{ say: "I am asked." }] },
   { when: "foxtrot", items: [{ call: "write", arguments: { path: "refused.txt", content: "no" } }] },
   { when: "foxtrot", items: [{ say: "That was refused." }] },
+  { when: "golf", items: [{ call: "write", arguments: { path: "golf.txt", content: "held\n" } }] },
+  { when: "golf", items: [{ say: "Golf goes on." }] },
+  { when: "hotel", items: [{ call: "write", arguments: { path: "hotel.txt", content: "held\n" } }] },
 ] };
 
 const dir = mkdtempSync(join(tmpdir(), "settle-page-"));
@@ -203,6 +206,51 @@ test("the server is killed in the middle of a turn and comes back", async () => 
   await page.getByText("After the end.", { exact: true }).last().waitFor();
   assert.equal(running("4712"), "");
   assert.deepEqual(wrong, []);
+  await context.close();
+});
+
+/** Asks, and restarts the server by a signal while the question is open. Returns the page and its held card. */
+async function held(word, signal) {
+  const opened = await ask(word), { page } = opened;
+  await page.locator(".approval").getByRole("button", { name: "Allow once", exact: true }).waitFor();
+  const { host } = new URL(base);
+  server.kill(signal);
+  await server.ended;
+  if (signal === "SIGKILL") await page.locator("#link").waitFor();
+  else await page.getByText(/^Closed/).waitFor();
+  await serve(host);
+  const card = page.locator(".approval", { hasText: "It waited when settle stopped" });
+  await card.waitFor({ timeout: 20_000 });
+  assert.equal(await page.locator(".approval").count(), 1);
+  assert.match(await card.innerText(), new RegExp(`${word}\\.txt[\\s\\S]*held`));
+  assert.deepEqual(await card.locator(".answers button").allInnerTexts().then((all) => all.filter(Boolean)), ["Allow it and run it now", "Deny\u2026"]);
+  return { ...opened, card };
+}
+
+test("a call that waited when the server was killed is allowed later", async () => {
+  const { page, context, card, wrong } = await held("golf", "SIGKILL");
+  await page.keyboard.press("Alt+a");
+  await page.keyboard.press("a");
+  await page.locator('[data-key="end t000002"]').waitFor({ timeout: 20_000 });
+  await page.getByText("Golf goes on.", { exact: true }).first().waitFor();
+  assert.equal(await card.count(), 0);
+  assert.equal(readFileSync(join(dir, "golf.txt"), "utf8"), "held\n");
+  assert.deepEqual(wrong, []);
+  await context.close();
+});
+
+test("of two answers to a held call, the first counts, and the page says so", async () => {
+  const { page, context, card } = await held("hotel", "SIGTERM");
+  const id = decodeURIComponent(new URL(page.url()).hash.slice(4)), headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  // The page does not hear of the other answer before its own.
+  await page.route("**/api/sessions/*/events*", (route) => route.abort());
+  const { held_calls: [call] } = await (await fetch(`${base}/api/sessions/${id}`, { headers })).json();
+  const first = await fetch(`${base}/api/sessions/${id}/approvals/${call.approval}`, { method: "POST", headers, body: JSON.stringify({ verdict: "denied", message: "no" }) });
+  assert.equal(first.status, 204);
+  await card.getByRole("button", { name: "Allow it and run it now" }).click({ timeout: 3000 }).catch(() => {});
+  await page.locator("#notice").getByText("Already answered: denied").waitFor();
+  await card.waitFor({ state: "detached" });
+  assert.ok(!existsSync(join(dir, "hotel.txt")));
   await context.close();
 });
 
