@@ -18,5 +18,6 @@
 // Other files:
 //
 //   - own.go: settle's own part
+//   - rules.go: rules with paths, from .claude/rules
 //   - environment.go: directory, date and branch
 package prompt

@@ -18,9 +18,9 @@ const (
 type Instruction struct{ Path, Text string }
 
 // Nested returns the instructions in the folders below the working directory (the last
-// directory of the project) on the way to each place, and their imports. Places are
-// absolute files or folders. It ignores other repositories inside the project and folders
-// of dependencies.
+// directory of the project) on the way to each place, their imports, and the rules of the
+// project whose paths match a place. Places are absolute files or folders. It ignores other
+// repositories inside the project and folders of dependencies.
 func Nested(from Sources, places []string) (out []Instruction) {
 	project := from.Project
 	if len(project.Dirs) == 0 {
@@ -29,6 +29,14 @@ func Nested(from Sources, places []string) (out []Instruction) {
 	dir := project.Dirs[len(project.Dirs)-1]
 	may := map[string]bool{} // folders already checked
 	var p Prompt
+	add := func(list []instruction) {
+		for _, one := range list {
+			out = append(out, Instruction{one.path, one.content()})
+		}
+	}
+	for _, at := range project.Dirs {
+		add(p.rules(from, at, places, false))
+	}
 	for _, place := range places[:min(len(places), maxPlaces)] {
 		for _, folder := range below(dir, place) {
 			speaks, seen := may[folder]
@@ -42,9 +50,8 @@ func Nested(from Sources, places []string) (out []Instruction) {
 			if seen {
 				continue
 			}
-			for _, one := range p.directory(from, folder) {
-				out = append(out, Instruction{one.path, one.content()})
-			}
+			add(p.directory(from, folder))
+			add(p.rules(from, folder, places, true))
 		}
 	}
 	return out

@@ -73,7 +73,7 @@ func (p *Prompt) user(o Options) string {
 func (p *Prompt) project(from Sources) string {
 	var groups [][]instruction
 	for _, at := range slices.Backward(from.Project.Dirs) {
-		groups = append(groups, p.directory(from, at))
+		groups = append(groups, slices.Concat(p.directory(from, at), p.rules(from, at, nil, true)))
 	}
 	return p.section("# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n",
 		groups)

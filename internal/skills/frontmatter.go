@@ -46,7 +46,7 @@ func (h Head) Text(key string) string {
 }
 
 // List returns the items of a list, or of a text that contains a list. Commas or spaces
-// outside parentheses separate the items of a text.
+// outside parentheses and braces separate the items of a text.
 func (h Head) List(key string) []string {
 	v := h[key]
 	if v.list != nil {
@@ -60,9 +60,9 @@ func FrontmatterWords(text string) (out []string) {
 	depth, begin := 0, 0
 	for n, r := range text + "," {
 		switch {
-		case r == '(':
+		case r == '(' || r == '{':
 			depth++
-		case r == ')':
+		case r == ')' || r == '}':
 			depth--
 		case depth <= 0 && (r == ',' || r == ' ' || r == '\n' || r == '\t'):
 			if word := strings.TrimSpace(text[begin:n]); word != "" {

@@ -1,0 +1,66 @@
+package prompt_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/prompt"
+)
+
+// Rules with paths are for matching files; others belong to the system prompt.
+func TestRules(t *testing.T) {
+	root := tree(t, map[string]string{
+		".git/HEAD":                   "",
+		".claude/rules/always.md":     "Always.",
+		".claude/rules/headed.md":     "---\ndescription: x\n---\nAlso always.",
+		".claude/rules/ts.md":         "---\npaths: \"src/**/*.{ts,tsx}\"\n---\nFor TypeScript.",
+		".claude/rules/deep/api.md":   "---\npaths:\n  - \"src/api/**\"\n  - ./web/*.css\n---\nFor the API.",
+		".claude/rules/broken.md":     "---\npaths: \"[\"\n---\nBroken.",
+		".claude/rules/empty.md":      "---\npaths:\n---\nNothing.",
+		".claude/rules/out.md":        "-> ../../../secret.md",
+		".claude/rules/notes.txt":     "no rule",
+		"web/.claude/rules/here.md":   "In web.",
+		"web/.claude/rules/css.md":    "---\npaths: \"*.css\"\n---\nFor style.",
+		"vendor/x/.claude/rules/a.md": "Of a dependency.",
+		"src/a.ts":                    "", "src/api/b.go": "", "web/x.css": "", "web/y.js": "", "vendor/x/x.go": "",
+	})
+	o := options(root)
+	text := prompt.Build(o).Text
+	for says, want := range map[string]bool{
+		"Always.": true, "Also always.": true, "TypeScript": false, "For the API": false, "Broken": false,
+		"Nothing": false, "no rule": false, "In web": false,
+	} {
+		if strings.Contains(text, says) != want {
+			t.Errorf("the prompt has %q: %t", says, !want)
+		}
+	}
+	for _, tt := range []struct {
+		places, want string
+	}{
+		{"src/a.ts", "ts.md"},
+		{"src/api/b.go", "deep/api.md"},
+		{"src/a.ts src/api/b.go", "deep/api.md ts.md"},
+		{"web/x.css", "deep/api.md css.md here.md"},
+		{"web/y.js", "here.md"},
+		{"vendor/x/x.go", ""},
+		{"README.md ../elsewhere.ts", ""},
+	} {
+		var places, got []string
+		for _, place := range strings.Fields(tt.places) {
+			places = append(places, filepath.Join(root, place))
+		}
+		for _, one := range prompt.Nested(o.Sources, places) {
+			_, name, _ := strings.Cut(filepath.ToSlash(one.Path), ".claude/rules/")
+			got = append(got, name)
+			if strings.Contains(one.Text, "paths") {
+				t.Errorf("%s has its head: %q", name, one.Text)
+			}
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s:\n%s", tt.places, diff)
+		}
+	}
+}
