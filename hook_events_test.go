@@ -1,6 +1,7 @@
 package settle_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	settle "github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
+	askuser "github.com/settle-agent/settle/tool/ask"
 )
 
 // noted is a hook that records its run, and then runs more.
@@ -27,9 +30,9 @@ func (b *hookBench) ran() string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// attend answers the session's requests, after the notification of each has ended, until the
+// attend answers the session's requests, with the content if there is one, after the notification of each has ended, until the
 // turn has ended.
-func (b *hookBench) attend() {
+func (b *hookBench) attend(content ...json.RawMessage) {
 	b.t.Helper()
 	approval, notified := "", false
 	for e, err := range b.session.Events(b.t.Context(), 0) {
@@ -43,7 +46,11 @@ func (b *hookBench) attend() {
 			notified = d.Event == event.HookNotification
 		case event.HookEnded:
 			if notified {
-				if err := b.session.Answer(b.t.Context(), settle.Answer{Approval: approval, Verdict: event.Approved, By: "user"}); err != nil {
+				answer := settle.Answer{Approval: approval, Verdict: event.Approved, By: "user"}
+				if len(content) > 0 {
+					answer.Content = content[0]
+				}
+				if err := b.session.Answer(b.t.Context(), answer); err != nil {
 					b.t.Fatal(err)
 				}
 			}
@@ -84,6 +91,26 @@ func TestHooksOfAnApproval(t *testing.T) {
 				t.Errorf("hooks ran for %q, not %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A question of the agent runs Notification while its call waits for the answer.
+func TestHookOfAQuestion(t *testing.T) {
+	provider := script.New(
+		script.Call(askuser.Name, `{"questions":[{"question":"Which?","options":[{"label":"a"}]}]}`), script.Text("done"),
+	)
+	b := newHookBench(t, provider, func(s *settle.SessionConfig) {
+		s.Permission, s.Attended, s.Tools = settle.Ask, true, []tool.Tool{askuser.New()}
+	}, noted(event.HookPermission, ""), noted(event.HookNotification, ""))
+	if _, err := b.session.Submit(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	b.attend(json.RawMessage(`{"q1":"a"}`))
+	if i := b.done().Turns[0].Items[0]; !strings.Contains(i.Content().Output, `= "a"`) {
+		t.Errorf("the call has %+v", i.Content())
+	}
+	if got := b.ran(); got != "Notification" {
+		t.Errorf("hooks ran for %q", got)
 	}
 }
 

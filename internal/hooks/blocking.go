@@ -107,12 +107,23 @@ func (s *Set) Prompt(ctx context.Context, turn string, in event.Input) (Verdict,
 
 // waits reports whether the call has neither started nor ended.
 func (c Call) waits(st event.State) bool {
+	i := c.in(st)
+	return i != nil && !i.Started
+}
+
+// open reports whether the call has not ended.
+func (c Call) open(st event.State) bool { return c.in(st) != nil }
+
+// in returns the open item of the call; nil if it has ended.
+func (c Call) in(st event.State) *event.Item {
 	t := st.Running()
 	if t == nil || t.ID != c.Turn {
-		return false
+		return nil
 	}
-	i := t.Item(c.Item)
-	return i != nil && i.Status == event.ItemOpen && !i.Started
+	if i := t.Item(c.Item); i != nil && i.Status == event.ItemOpen {
+		return i
+	}
+	return nil
 }
 
 // fire runs the hooks of an occasion and combines their responses.

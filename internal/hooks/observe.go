@@ -63,9 +63,26 @@ func (s *Set) Compact(ctx context.Context, turn, trigger string) (Verdict, error
 	}, event.HookCompact)
 }
 
+// The types of notifications, as Claude Code names them.
+const (
+	notifyPermission = "permission_prompt"
+	notifyForm       = "elicitation_dialog"
+)
+
 // Notify runs the hooks of an open request for approval. It returns at once. The returned
 // function ends the hooks, when the request has its answer.
 func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
+	return s.notify(ctx, c, notifyPermission, message, c.waits)
+}
+
+// NotifyForm is [Set.Notify] for the questions of a call that runs.
+func (s *Set) NotifyForm(ctx context.Context, c Call, message string) (end func()) {
+	return s.notify(ctx, c, notifyForm, message, c.open)
+}
+
+func (s *Set) notify(
+	ctx context.Context, c Call, kind, message string, open func(event.State) bool,
+) (end func()) {
 	if !s.On(event.HookNotification) {
 		return func() {}
 	}
@@ -75,8 +92,8 @@ func (s *Set) Notify(ctx context.Context, c Call, message string) (end func()) {
 	go scope.Shield(scope.Log(s.Logger, s.Redact.Diagnostic, "a notification hook panicked"), func() {
 		defer close(done)
 		_, _ = s.fire(ctx, func() *occasion {
-			return &occasion{event: event.HookNotification, turn: c.Turn, item: c.Item, open: c.waits, aspects: fields(
-				[]string{"permission_prompt"}, "notification_type", "permission_prompt", "message", message,
+			return &occasion{event: event.HookNotification, turn: c.Turn, item: c.Item, open: open, aspects: fields(
+				[]string{kind}, "notification_type", kind, "message", message,
 				"title", "settle")}
 		}, event.HookNotification)
 	})()

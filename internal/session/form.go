@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
@@ -35,6 +36,8 @@ func (a *Approvals) Fill(ctx context.Context, f turn.Form) (json.RawMessage, err
 		if err := a.Answer(given); err != nil {
 			return nil, err
 		}
+	} else {
+		defer a.hooks.NotifyForm(ctx, hooks.Call{Turn: f.Turn, Item: f.Item, Tool: f.Tool, Title: title}, title)()
 	}
 	given, err := answer.Wait(ctx)
 	if err != nil {

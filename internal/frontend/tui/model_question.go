@@ -91,12 +91,40 @@ func (u *UI) optionReplies(a *event.Approval) (all []reply) {
 			u.answerQuestion(a, state.chosen...)
 		}})
 	}
+	all = append(all, reply{keymap.DenyInstead, "answer in your own words", func(u *UI, a *event.Approval) {
+		u.startTyping(&typing{approval: a.Approval, words: true})
+	}})
+	if u.answeredBefore(a) {
+		all = append(all, reply{"", "back to the question before (←)", (*UI).askBefore})
+	}
 	return append(all,
-		reply{keymap.DenyInstead, "answer in your own words", func(u *UI, a *event.Approval) {
-			u.startTyping(&typing{approval: a.Approval, words: true})
-		}},
 		reply{keymap.Interrupt, "decline to answer", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied) }},
 	)
+}
+
+// answeredBefore reports whether there is an earlier question to go back to.
+func (u *UI) answeredBefore(a *event.Approval) bool {
+	if a == nil || a.Form == nil || len(a.Form.Questions) == 0 {
+		return false
+	}
+	n := len(u.answering(a).answers)
+	return n > 0 && n < len(a.Form.Questions)
+}
+
+// askBefore asks the question before the current one again. Its options that were chosen stay chosen.
+func (u *UI) askBefore(a *event.Approval) {
+	state := u.answering(a)
+	n := len(state.answers) - 1
+	last := state.answers[n]
+	state.answers, state.chosen = state.answers[:n], nil
+	if q := a.Form.Questions[n]; q.MultiSelect {
+		state.chosen = slices.DeleteFunc(slices.Clone(last), func(label string) bool { return !q.Has(label) })
+	}
+}
+
+// isBack reports whether the key goes back to the question before: with text, it moves the cursor.
+func (u *UI) isBack(a *event.Approval, k terminal.Key) bool {
+	return k.Name == "left" && u.input.editor.empty() && u.answeredBefore(a)
 }
 
 func mark(chosen bool) string {

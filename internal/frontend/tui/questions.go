@@ -163,6 +163,10 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	}
 	name, alt := strings.CutPrefix(k.Name, "alt+")
 	do := u.Keys.Action(keymap.Answer, name)
+	if u.isBack(a, k) {
+		u.askBefore(a)
+		return true
+	}
 	filling := u.fill() != nil
 	if filling && k.Name == "enter" {
 		u.fillIn()
@@ -296,6 +300,9 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 		words = "Your answer: Enter gives it, Esc declines"
 		if assumed := u.current(a).Assumed(); assumed != "" {
 			words = terminal.OneLine("Your answer: Enter gives it, or without text: " + assumed + ". Esc declines")
+		}
+		if u.answeredBefore(a) {
+			words += ", ← goes back"
 		}
 	}
 	if words != "" {

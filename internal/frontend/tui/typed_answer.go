@@ -75,6 +75,9 @@ func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 		if u.freeText(a) {
 			u.verdict(a, event.Denied)
 		}
+	case u.freeText(a) && u.isBack(a, k):
+		u.stopTyping()
+		u.askBefore(a)
 	case do == keymap.Send, do == keymap.SendNow:
 		u.giveTyped(a, strings.TrimSpace(e.text()))
 	case do == keymap.Up:
