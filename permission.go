@@ -79,11 +79,11 @@ func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 	return nil
 }
 
-// runsHeldCall reports whether an approved held call waits: it is compared with what was
-// approved, also where every call is allowed.
+// runsHeldCall reports whether a held call may run: one that waits for a verdict, or for the turn that runs it. It
+// is compared with what is approved, also where every call is allowed.
 func runsHeldCall(log *journal.Log) (runs bool) {
 	log.View(func(state event.State) {
-		runs = slices.ContainsFunc(
+		runs = len(state.HeldCalls()) > 0 || slices.ContainsFunc(
 			state.Waiting,
 			func(in event.Input) bool { return in.HeldCall != nil && in.RunsCall() },
 		)

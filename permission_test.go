@@ -97,6 +97,50 @@ func TestApproverAnswersAreLogged(t *testing.T) {
 	}
 }
 
+// A held call is compared with what a person approved, also where every call is allowed and the verdict comes after
+// the session was opened.
+func TestHeldCallIsComparedWhereEveryCallIsAllowed(t *testing.T) {
+	for name, want := range map[string]int{"same directory": 1, "another directory": 0} {
+		t.Run(name, func(t *testing.T) {
+			ran, asked, dir := 0, make(chan struct{}), t.TempDir()
+			act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { ran++; return "acted", nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			host := newHost(t, t.TempDir(), settle.SessionConfig{
+				WorkDir: dir, Tools: []tool.Tool{act},
+				Model: model.Config{Provider: script.New(script.Call("act", "{}")).Otherwise(script.Text("done"))},
+				Approver: approver(func(ctx context.Context, _ settle.Approval) error {
+					close(asked)
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}),
+			})
+			s := newSession(t, host, "s")
+			if _, err := s.Submit(t.Context(), "act"); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+			if err := s.CloseFor(t.Context(), event.Shutdown, "test"); err != nil {
+				t.Fatal(err)
+			}
+			host.config.Approver, host.config.Permission = nil, settle.Allow
+			if want == 0 {
+				host.config.WorkDir = t.TempDir()
+			}
+			s = newSession(t, host, "s")
+			verdict := &event.HeldVerdict{Call: s.State().HeldCalls()[0].ID, Verdict: event.Approved}
+			turn, err := s.Submit(t.Context(), "", settle.AsVerdict(verdict))
+			if err == nil {
+				_, err = turn.Wait(t.Context())
+			}
+			if err != nil || ran != want {
+				t.Errorf("the call ran %d times, not %d: %v", ran, want, err)
+			}
+		})
+	}
+}
+
 // A completed turn lists the calls that were denied.
 func TestDenialsAreInTheOutcome(t *testing.T) {
 	deny := approver(func(context.Context, settle.Approval) error { return &settle.DeniedError{Message: "not today"} })
