@@ -328,3 +328,95 @@ func heldUntil(t *testing.T, p *fleettest.Place, session string, at uint64) int 
 	}
 	return int(state.Seq)
 }
+
+// A worker dies after it has recorded an input of a task, a prompt or a verdict, and before a turn takes it. The
+// task ends without a turn: it is cancelled, or cannot begin. The session's next task does not take the
+// input: its turn has no other prompt, and runs no call that was approved for another task.
+func TestInputsOfATaskThatEndsWithoutATurn(t *testing.T) {
+	p := newPlace(t)
+	heldUntil(t, p, "whole", 1<<40)
+	var accepted, held uint64 // the prompt, and the approval
+	for _, e := range p.Events(t, "whole") {
+		switch {
+		case e.Kind() == event.KindInputAccepted && accepted == 0:
+			accepted = e.Seq
+		case e.Kind() == event.KindInputHeld:
+			held = e.Seq
+		}
+	}
+	for name, c := range map[string]struct {
+		at     uint64
+		cancel bool
+	}{
+		"cancelled-prompt":  {accepted, true},
+		"failed-prompt":     {accepted, false},
+		"cancelled-verdict": {held, true},
+		"failed-verdict":    {held, false},
+	} {
+		t.Run(name, func(t *testing.T) { endsWithoutATurn(t, p, name, c.at, c.cancel) })
+	}
+}
+
+// endsWithoutATurn has a worker die at an event, ends its task, and runs another task of the session.
+func endsWithoutATurn(t *testing.T, p *fleettest.Place, session string, at uint64, cancelled bool) {
+	var r fleettest.Record
+	config := asking(t, fleettest.Model{Calls: 1, Call: r.Call}, &r)
+	logs := &mortal{Logs: p.Logs, at: at, dead: make(chan struct{})}
+	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
+	stop := start(t, Config{
+		ID: session + "-1", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
+	})
+	for answered := false; !answered; {
+		select {
+		case <-logs.dead:
+			answered = true
+		case <-time.After(20 * time.Millisecond):
+			u, err := p.Index.State(t.Context(), session+"/1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.State == fleet.Held {
+				if _, err := answer(t, p, u, 0, event.Approved); err != nil {
+					t.Fatal(err)
+				}
+				<-logs.dead
+				answered = true
+			}
+		}
+	}
+	if cancelled {
+		if ok, err := p.Engine.Cancel(t.Context(), session+"/1", "ada"); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	stop()
+	p.Submit(t, fleet.Task{Session: session, Input: "2", Prompt: "what is the time?"})
+	start(t, Config{
+		ID: session + "-2", Engine: p.Engine, Logs: p.Logs, Slots: 1, Hold: true,
+		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+			if a.Task.Input == "1" && !cancelled {
+				return settle.SessionConfig{}, errors.New("there is no such model")
+			}
+			return config(ctx, a)
+		},
+	})
+	p.Await(t.Context(), t)
+	u, err := p.Index.State(t.Context(), session+"/1")
+	want := event.Failed
+	if cancelled {
+		want = event.Aborted
+	}
+	if err != nil || u.State != fleet.Ended || u.Result.Outcome != want {
+		t.Errorf("the first task: %+v, %+v, %v", u, u.Result, err)
+	}
+	if len(r.Runs()) > 0 {
+		t.Errorf("a call of a task that has ended ran: %v", r.Runs())
+	}
+	state := folded(t, p, session)
+	if last := state.Turns[len(state.Turns)-1]; len(last.Inputs) != 1 || last.Inputs[0].ID != "2" {
+		t.Errorf("the other task's turn has the inputs %+v", last.Inputs)
+	}
+	if len(state.Waiting) > 0 {
+		t.Errorf("%d inputs wait", len(state.Waiting))
+	}
+}

@@ -31,13 +31,16 @@ func (r *run) progress(s *settle.Session) (p progress) {
 	return p
 }
 
-// read returns the state of an input. The inputs that continue it have its id with a tilde
-// and the epoch of their attempt.
+// isOf reports whether an input is the unit's. The inputs that continue a unit, and its verdicts, have its
+// input's id with a tilde and the epoch of their attempt.
+func isOf(input, id string) bool { return id == input || strings.HasPrefix(id, input+"~") }
+
+// read returns the state of an input.
 func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	p := progress{began: state.Accepted(input)}
 	ours := func(inputs []event.Input) bool {
 		for _, i := range inputs {
-			if i.ID == input || strings.HasPrefix(i.ID, input+"~") {
+			if isOf(input, i.ID) {
 				return true
 			}
 		}

@@ -156,7 +156,7 @@ type opening struct {
 // open opens the session, in its workspace and within its budget.
 func (r *run) open(ctx context.Context) (o opening) {
 	if r.attempt.Rescued { // before what may wait for a workspace, or for hands
-		if _, err := r.settle(ctx); err != nil {
+		if _, err := r.settle(ctx, nil); err != nil {
 			return opening{err: r.cause(err)}
 		}
 	}
@@ -193,6 +193,11 @@ func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err er
 	if errors.Is(err, errHeld) {
 		by = byHold
 	}
+	if result != nil {
+		if dropping := r.dropInputs(o.session); dropping != nil {
+			result, err = nil, r.cause(dropping)
+		}
+	}
 	if closing := o.session.CloseFor(ending, event.Shutdown, by); closing != nil && (err == nil || by == byHold) {
 		r.logger.Warn("the session is not closed in good order", "error", closing)
 	}
@@ -214,7 +219,7 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	var p progress
 	if r.attempt.Number > 1 {
 		var settling error
-		if p, settling = r.settle(ctx); settling != nil {
+		if p, settling = r.settle(ctx, r.dropInputs); settling != nil {
 			return nil, r.cause(settling)
 		}
 	}
@@ -231,8 +236,9 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 }
 
 // settle opens the session and closes it, so that what a dead worker left has its
-// endings, and returns what its log says of the unit.
-func (r *run) settle(ctx context.Context) (progress, error) {
+// endings, and returns what its log says of the unit. If the unit ends with that, drop removes the inputs
+// that it leaves.
+func (r *run) settle(ctx context.Context, drop func(*settle.Session) error) (progress, error) {
 	session := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(session, r.attempt.Epoch)
 	s, err := r.worker.host.Session(r.life, session, settle.SessionConfig{
@@ -259,7 +265,30 @@ func (r *run) settle(ctx context.Context) (progress, error) {
 	p := r.progress(s)
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	return p, s.CloseFor(ctx, event.Shutdown, "worker")
+	if drop != nil {
+		err = drop(s)
+	}
+	return p, errors.Join(err, s.CloseFor(ctx, event.Shutdown, "worker"))
+}
+
+// dropInputs removes the inputs of the unit that no turn has taken: the unit ends, or waits for a person and has
+// none. Otherwise the session's next turn, which is another unit's, would take a prompt that was cancelled, and
+// run a call that was approved for this unit.
+func (r *run) dropInputs(s *settle.Session) error {
+	var left []string
+	s.View(func(state event.State) {
+		for _, i := range state.Waiting {
+			if isOf(r.attempt.Task.Input, i.ID) {
+				left = append(left, i.ID)
+			}
+		}
+	})
+	for _, id := range left {
+		if _, err := s.Drop(id, "fleet"); err != nil {
+			return fmt.Errorf("cannot drop input %s of task %s, which has ended: %w", id, r.attempt.Unit, err)
+		}
+	}
+	return nil
 }
 
 // noModel is for sessions that begin no turn.
