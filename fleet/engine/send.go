@@ -73,7 +73,7 @@ func (e *Engine) sendSome(ctx context.Context) (bool, error) {
 // deliver sends parcels, some at a time, and removes from the outbox what Temporal has.
 func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 	var mu sync.Mutex
-	var sent []string
+	var sent []index.Parcel
 	var failure error
 	next := make(chan index.Parcel, len(parcels))
 	for _, p := range parcels {
@@ -94,11 +94,8 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 				mu.Lock()
 				if err != nil {
 					failure = err
-				}
-				for _, ref := range p.Refs {
-					if err == nil {
-						sent = append(sent, ref.Unit)
-					}
+				} else {
+					sent = append(sent, p)
 				}
 				mu.Unlock()
 			}

@@ -30,11 +30,18 @@ const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coales
 func (r *Ref) fields() []any { return []any{&r.Unit, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
 
 // first is the unit of the session $1 that is next (C3): the one that runs, or whose worker died;
-// else the one that was submitted first. A place is given before it is committed: where two
+// else one that was given back in the middle of its work, so that no other unit's turn comes between; else
+// the one that was submitted first. A unit that has a verdict since its last attempt is not in the middle of its work:
+// the last verdict has the number of the attempt that it follows. Such units are few, and precede those that nobody
+// has had: the query looks at the first ones only, since a session can have thousands.
+//
+// A place is given before it is committed: where two
 // programs submit to one session, a later unit can run before an earlier one is seen.
 const first = `coalesce(
 	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running'),
-	(SELECT o.id FROM settle_fleet.unit o WHERE o.session = $1 AND o.state <> 'ended' ORDER BY o.place LIMIT 1))`
+	(SELECT o.id FROM (SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 100) o
+		ORDER BY CASE WHEN o.attempt = 0 THEN false
+			ELSE coalesce((o.task #>> '{verdicts,-1,attempt}')::integer, 0) < o.attempt END DESC, o.place LIMIT 1))`
 
 // claim gives a unit that is the first of its session to a worker, and raises the session's
 // fencing epoch: whoever had the session before cannot write its log any more.

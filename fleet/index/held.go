@@ -8,15 +8,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 )
 
 // answer records the verdict $3 about the call $2 of a held unit, unless there is one. With the last
 // verdict that it waits for, the unit is queued, and goes into the outbox. The verdicts are stored in the
-// task, so that schemas of older versions have a place for them.
+// task, so that schemas of older versions have a place for them, with the number of the attempt that they follow:
+// see [first].
 const answer = `
 UPDATE settle_fleet.unit SET
-	task = jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') || $3::jsonb),
+	task = jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') ||
+		($3::jsonb || jsonb_build_object('attempt', attempt))),
 	state = CASE WHEN ` + waits + ` THEN state ELSE 'queued' END,
 	result = CASE WHEN ` + waits + ` THEN result END,
 	ended = CASE WHEN ` + waits + ` THEN ended END,
@@ -34,6 +37,9 @@ const waits = `EXISTS (SELECT FROM jsonb_array_elements(result -> 'held') h WHER
 // queued, as when it was accepted, and the caller has [SendDelay] to send it. The first verdict
 // counts: a later one, or one about a call that does not wait any more, is an [*AnsweredError].
 func (x *Index) Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error) {
+	if err := checkVerdict(v); err != nil {
+		return false, err
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return false, fmt.Errorf("cannot encode the verdict: %w", err)
@@ -52,19 +58,37 @@ func (x *Index) Answer(ctx context.Context, unit string, v fleet.Verdict) (queue
 	return queued, nil
 }
 
+// maxMessage is how many bytes the message of a verdict can have.
+const maxMessage = 64 << 10
+
+// checkVerdict refuses what a session would refuse: its task could not continue.
+func checkVerdict(v fleet.Verdict) error {
+	switch {
+	case v.Verdict != event.Approved && v.Verdict != event.Denied:
+		return fmt.Errorf("cannot answer a held call with %q: approved and denied are known", v.Verdict)
+	case len(v.Message) > maxMessage:
+		return fmt.Errorf(
+			"cannot record a message of %d bytes about a held call: %d are the most; use a shorter one",
+			len(v.Message), maxMessage,
+		)
+	}
+	return nil
+}
+
 // AnsweredError reports a verdict that came too late. It had no effect.
 type AnsweredError struct {
 	Call string
 	Unit fleet.Unit
 }
 
-// Verdict returns the verdict that counts; nil if the call ended without one.
+// Verdict returns the verdict that counts; nil if the call ended without one. It is [event.Expired] if the task was
+// cancelled before a person decided.
 func (e *AnsweredError) Verdict() *fleet.Verdict { return VerdictOn(e.Unit, e.Call) }
 
 func (e *AnsweredError) Error() string {
 	v := e.Verdict()
 	switch {
-	case v != nil:
+	case v != nil && v.Verdict != event.Expired:
 		return fmt.Sprintf("it was %s before by %s; nothing was run", v.Verdict, v.By)
 	case e.Unit.Cancel != "":
 		return fmt.Sprintf("its task %s was cancelled by %s; nothing was run", e.Unit.ID, e.Unit.Cancel)
@@ -82,7 +106,8 @@ func VerdictOn(u fleet.Unit, call string) *fleet.Verdict {
 	return nil
 }
 
-// Decided returns the units about whose calls people have decided, if the id of one of these calls begins so.
+// Decided returns the units about whose calls people have decided, or which were cancelled before, if the id of one
+// of these calls begins so.
 func (x *Index) Decided(ctx context.Context, call string) ([]fleet.Unit, error) {
 	rows, err := x.pool.Query(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE task ? 'verdicts' AND EXISTS (
 		SELECT FROM jsonb_array_elements(task -> 'verdicts') v WHERE starts_with(v ->> 'call', $1))

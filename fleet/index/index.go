@@ -110,6 +110,7 @@ type Cancellation struct {
 // with the result $3; those that wait for a person end with what they have.
 const cancelUnit = `cancel = coalesce(cancel, $2),
 		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
+		task = CASE WHEN outcome = 'held' THEN ` + expireHeld + ` ELSE task END,
 		result = CASE WHEN outcome = 'held' THEN ` + cancelHeld + `
 			WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
 		ended = CASE WHEN outcome = 'held' OR state = 'queued' AND attempt = 0 THEN now() END`
@@ -117,6 +118,13 @@ const cancelUnit = `cancel = coalesce(cancel, $2),
 // cancelHeld is the result of a held unit that $2 cancels.
 const cancelHeld = `(result - 'held') || jsonb_build_object('outcome', 'aborted', 'reason', 'interrupted',
 	'message', 'cancelled by ' || $2 || ' while a call waited for a person')`
+
+// expireHeld is the task of a held unit that $2 cancels: the verdicts that it waits for are expired, so that a late
+// verdict finds the reason.
+const expireHeld = `jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') || coalesce((
+	SELECT jsonb_agg(jsonb_build_object('call', h -> 'id', 'verdict', 'expired', 'by', $2::text, 'at', now()))
+	FROM jsonb_array_elements(result -> 'held') h
+	WHERE NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', h -> 'id'))), '[]'))`
 
 // cancelled is the result of a unit that was cancelled before a worker took it.
 func cancelled(by string) (string, error) {

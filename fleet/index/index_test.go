@@ -102,7 +102,11 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := claim(t, p, "b/1", "w")
-	if err := p.Index.Sent(t.Context(), []string{"b/1", "c/1"}); err != nil {
+	taken, err := p.Index.Take(t.Context(), []string{"b/1", "c/1"})
+	if err == nil {
+		err = p.Index.Sent(t.Context(), taken)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if n, err := p.Index.Recover(t.Context()); n != 2 || err != nil {
@@ -138,7 +142,7 @@ func TestOutbox(t *testing.T) {
 		parcels[0].Refs[0].Unit != "s/1" {
 		t.Errorf("%+v, %v", parcels, err)
 	}
-	if err := p.Index.Sent(t.Context(), []string{"s/1", "s/2"}); err != nil {
+	if err := p.Index.Sent(t.Context(), parcels); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := p.Index.Tally(t.Context(), index.Filter{}); err != nil || c.Outbox != 1 || c.Queued != 3 {

@@ -16,6 +16,8 @@ const SendDelay = 30 * time.Second
 type Parcel struct {
 	Session, Queue string
 	Refs           []Ref
+
+	taken []time.Time // until when nobody else takes them, as the outbox has it
 }
 
 // due takes units from the outbox, which nobody else can for a while.
@@ -25,7 +27,7 @@ WITH c AS (
 ), u AS (
 	UPDATE settle_fleet.unit u SET outbox = now() + $3::interval FROM c WHERE u.id = c.id RETURNING u.*
 )
-SELECT u.session, u.queue, ` + refColumns + `
+SELECT u.session, u.queue, u.outbox, ` + refColumns + `
 FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
 
 // Due takes up to limit units that wait in the outbox for longer than their time to be sent.
@@ -45,14 +47,15 @@ func (x *Index) parcels(ctx context.Context, which string, units []string, limit
 	}
 	at, all := map[string]int{}, []Parcel(nil)
 	var session, queue string
+	var taken time.Time
 	var ref Ref
-	_, err = pgx.ForEachRow(rows, append([]any{&session, &queue}, ref.fields()...), func() error {
+	_, err = pgx.ForEachRow(rows, append([]any{&session, &queue, &taken}, ref.fields()...), func() error {
 		n, known := at[session]
 		if !known {
 			n = len(all)
 			at[session], all = n, append(all, Parcel{Session: session, Queue: queue})
 		}
-		all[n].Refs = append(all[n].Refs, ref)
+		all[n].Refs, all[n].taken = append(all[n].Refs, ref), append(all[n].taken, taken)
 		return nil
 	})
 	if err != nil {
@@ -61,12 +64,21 @@ func (x *Index) parcels(ctx context.Context, which string, units []string, limit
 	return all, nil
 }
 
-// Sent removes units from the outbox. It does not wait for the disk: what a crash of the
+// Sent removes units from the outbox, as they were taken from it. A unit that went into the outbox once more
+// since then, such as with a verdict, stays there. Sent does not wait for the disk: what a crash of the
 // database takes back is sent again, which changes nothing.
-func (x *Index) Sent(ctx context.Context, units []string) error {
+func (x *Index) Sent(ctx context.Context, parcels []Parcel) error {
+	var units []string
+	var taken []time.Time
+	for _, p := range parcels {
+		for n, ref := range p.Refs {
+			units, taken = append(units, ref.Unit), append(taken, p.taken[n])
+		}
+	}
 	batch := &pgx.Batch{} // one transaction
 	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
-	batch.Queue(`UPDATE settle_fleet.unit SET outbox = NULL WHERE id = ANY($1)`, units)
+	batch.Queue(`UPDATE settle_fleet.unit u SET outbox = NULL
+		FROM unnest($1::text[], $2::timestamptz[]) AS s (id, taken) WHERE u.id = s.id AND u.outbox = s.taken`, units, taken)
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("cannot remove tasks from the outbox: %w", err)
 	}
