@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -49,34 +51,50 @@ func denied(call settle.Approval, policy, why string) error {
 		call.Tool.Name, policy, why)}
 }
 
+// hookDelay is how long a session with hooks must be quiet before its turn counts as waiting for a person: a hook
+// starts soon after its call has ended, or has asked.
+const hookDelay = 500 * time.Millisecond
+
 // untilHeld returns a channel that is closed when the turn only waits for a person.
-func untilHeld(ctx context.Context, s *settle.Session) <-chan struct{} {
+func (r *run) untilHeld(ctx context.Context, s *settle.Session) <-chan struct{} {
 	held := make(chan struct{})
-	var seq uint64
-	var is bool
-	look := func(state event.State) { seq, is = state.Seq, waitsOnly(state) }
-	if s.View(look); is {
-		close(held)
-		return held
+	end := sync.OnceFunc(func() { close(held) })
+	look := func() (seq uint64, waits bool) {
+		s.View(func(state event.State) { seq, waits = state.Seq, waitsOnly(state) })
+		return seq, waits
 	}
+	check := func() uint64 {
+		seq, waits := look()
+		switch {
+		case waits && !r.hooks:
+			end()
+		case waits:
+			time.AfterFunc(hookDelay, func() { // a later event checks again
+				if now, still := look(); still && now == seq && ctx.Err() == nil {
+					end()
+				}
+			})
+		}
+		return seq
+	}
+	seq := check()
 	go func() { // ends with ctx, which ends with the attempt, or with the session
 		for _, err := range s.Events(ctx, seq) {
 			if err != nil {
 				return
 			}
-			if s.View(look); is {
-				close(held)
-				return
-			}
+			check()
 		}
 	}()
 	return held
 }
 
-// waitsOnly reports whether all that is open in the turn waits for a person.
+// waitsOnly reports whether all that is open in the turn waits for a person. A hook that runs ends first, such as one
+// of a call that has ended, or of the question itself.
 func waitsOnly(state event.State) (waits bool) {
 	t := state.Running()
-	if t == nil || slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return a.End == nil }) {
+	if t == nil || slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return a.End == nil }) ||
+		slices.ContainsFunc(t.Hooks, func(h *event.Hook) bool { return h.Ended == nil }) {
 		return false
 	}
 	for _, i := range t.Items {

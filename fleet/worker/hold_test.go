@@ -167,8 +167,47 @@ func TestHeldCallsOfOneStep(t *testing.T) {
 	if items[n].Status != event.ItemCompleted {
 		t.Error("a call was cut short by the wait for a person")
 	}
-	if last := m.last(); !strings.Contains(last, "do not allow") || strings.Count(last, "did ") != 2 {
+	if last := m.last(); !strings.Contains(last, "do not allow") || strings.Count(last, "did ") != 2 ||
+		!strings.Contains(last, "Continue the task that began with: work\n") {
 		t.Errorf("the model does not see what was decided: %s", last)
+	}
+}
+
+// The hooks of a call that has ended, and of the question, run to their ends before the task is held.
+func TestHooksEndBeforeTheTaskIsHeld(t *testing.T) {
+	p := newPlace(t)
+	var r fleettest.Record
+	quick, err := tool.New("quick", "Ends at once.", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &together{calls: []script.Step{
+		script.CallID("c1", "work", `{"token":"a"}`), script.CallID("c2", "quick", `{}`),
+	}}
+	config := asking(t, m, &r, quick)
+	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
+	start(t, Config{
+		ID: "w1", Engine: p.Engine, Logs: p.Logs, Slots: 1, Hold: true,
+		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+			c, err := config(ctx, a)
+			hook := settle.Hook{Command: "sleep 0.3", Timeout: time.Minute, Source: "test", Own: true}
+			after, notification := hook, hook
+			after.Event, after.Matcher, notification.Event = event.HookAfter, "quick", event.HookNotification
+			c.Hooks = &settle.Hooks{List: []settle.Hook{after, notification}, Env: []string{"PATH=/usr/bin:/bin"}}
+			return c, err
+		},
+	})
+	if u := p.Await(t.Context(), t)[0]; u.State != fleet.Held {
+		t.Errorf("%+v, %+v", u, u.Result)
+	}
+	hooks := folded(t, p, "s").Turns[0].Hooks
+	if len(hooks) != 2 {
+		t.Errorf("%d hooks ran", len(hooks))
+	}
+	for _, h := range hooks {
+		if h.Ended == nil || h.Ended.Outcome != event.Completed {
+			t.Errorf("the hook %s was cut short: %+v", h.Event, h.Ended)
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type progress struct {
 	// if it has not, and answer its answer.
 	turn, answer string
 	cause        *event.Cause
+	// prompt is the beginning of the input, as the log has it.
+	prompt string
 	// turns is how many turns there were, and spent what they took.
 	turns int
 	spent event.Summary
@@ -56,6 +58,11 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 			turns = append(turns, t)
 			p.spent.Join(t.Summary)
 		}
+		for _, i := range t.Inputs {
+			if i.ID == input {
+				p.prompt = beginning(i.Text)
+			}
+		}
 	}
 	if p.turns = len(turns); p.turns > 0 {
 		last := turns[p.turns-1]
@@ -92,13 +99,26 @@ func (p progress) ended(c *event.Cause) *fleet.Result {
 	return r
 }
 
+// maxPrompt is how many bytes, about, of a prompt the model receives again.
+const maxPrompt = 500
+
+// beginning returns the beginning of a prompt: other tasks of the session may have run since.
+func beginning(prompt string) string {
+	for n := range prompt {
+		if n >= maxPrompt {
+			return prompt[:n] + "…"
+		}
+	}
+	return prompt
+}
+
 // resumption is the text for the model when another worker continues, or after people have decided
 // about calls.
 func resumption(p progress, decided bool) string {
 	switch {
 	case decided:
 		return "Your turn had ended while calls waited for a person. The decisions are above, and calls that were " +
-			"approved have run by now. Continue the task."
+			"approved have run by now. Continue the task that began with: " + p.prompt
 	case p.turn == "":
 		return "The worker that had accepted the message above ended before it began. Begin with it now."
 	case p.cause != nil && p.cause.Reason == event.Shutdown:

@@ -45,6 +45,7 @@ type run struct {
 	cancel    chan string   // who asked for the unit's end; has room for one
 	requested chan struct{} // closed when a cancellation was requested
 	question  chan struct{} // has a value when a call needs a person; has room for one
+	hooks     bool          // the session has hooks; set before it is opened
 }
 
 func newRun(w *Worker, a fleet.Attempt) *run {
@@ -176,6 +177,7 @@ func (r *run) open(ctx context.Context) (o opening) {
 	if r.worker.config.Hold && config.Approver == nil && !config.Attended {
 		config.Approver = holder{r}
 	}
+	r.hooks = config.Hooks != nil
 	id := r.attempt.Task.Session
 	r.worker.config.Logs.Grant(id, r.attempt.Epoch)
 	if o.session, err = r.worker.host.Session(r.life, id, config); err != nil {
@@ -403,7 +405,7 @@ func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 			}
 			err, waiting = <-ended, false
 		case <-r.question:
-			held = untilHeld(looking, s)
+			held = r.untilHeld(looking, s)
 		case <-held:
 			return errHeld
 		}
