@@ -86,7 +86,7 @@ type HeldCall struct {
 // Verdict is what a person decided about a held call.
 type Verdict struct {
 	Call    string        `json:"call"`    // its id
-	Verdict event.Verdict `json:"verdict"` // approved or denied
+	Verdict event.Verdict `json:"verdict"` // approved or denied; expired, if the task was cancelled before
 	Message string        `json:"message,omitempty"`
 	By      string        `json:"by,omitempty"`
 	At      time.Time     `json:"at"`

@@ -101,10 +101,10 @@ func (m *Metrics) Began(a fleet.Attempt) {
 }
 
 // Ended counts a unit that the worker has no longer, which it took so long ago: with a
-// result, it has ended.
+// result, it has ended, unless it waits for a person.
 func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
 	m.running.Dec()
-	if r != nil {
+	if r != nil && r.Outcome != fleet.OutcomeHeld {
 		m.ended.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).Observe((a.Age + ago).Seconds())
 	}
 }

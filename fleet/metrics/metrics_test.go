@@ -102,6 +102,16 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestHeldTaskHasNotEnded: a task that waits for a person is no ended one.
+func TestHeldTaskHasNotEnded(t *testing.T) {
+	m := used(t)
+	m.Began(fleet.Attempt{Number: 1})
+	m.Ended(fleet.Attempt{Number: 1}, &fleet.Result{Outcome: fleet.OutcomeHeld}, time.Second)
+	if _, text := scrape(t, m); strings.Contains(text, `outcome="held"`) {
+		t.Errorf("it counts as ended: %s", text)
+	}
+}
+
 // TestMetricsAreDocumented: the page lists each metric that only a worker has, with its
 // type and labels, and no other.
 func TestMetricsAreDocumented(t *testing.T) {

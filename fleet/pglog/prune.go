@@ -18,6 +18,8 @@ type Pruned struct {
 	// Kept says that they were kept, because some of them had something to do
 	// since the cutoff.
 	Kept bool
+	// Held is how many tasks of these sessions wait for a person, and keep the day.
+	Held int64
 }
 
 // Prune drops the logs, units and results of the sessions that began on a day
@@ -56,6 +58,10 @@ func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p
 			OR EXISTS (SELECT FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session
 				WHERE s.born = $1 AND (u.state <> 'ended' OR u.outcome = 'held'))
 			FROM settle_fleet.session WHERE born = $1`, day, cutoff).Scan(&p.Sessions, &p.Kept)
+		if err == nil && p.Kept {
+			err = tx.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session
+				WHERE s.born = $1 AND u.outcome = 'held'`, day).Scan(&p.Held)
+		}
 		if err != nil || p.Kept {
 			return err
 		}

@@ -93,7 +93,11 @@ func newApprovalShow(d *database) *cobra.Command {
 			if err := sessions.ShowHeldCall(cmd.OutOrStdout(), question); err != nil || call.verdict == nil {
 				return failed(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nit was %s by %s\n", call.verdict.Verdict, call.verdict.By)
+			what := "it was " + string(call.verdict.Verdict)
+			if call.verdict.Verdict == event.Expired {
+				what = "its task was cancelled"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s by %s\n", what, call.verdict.By)
 			return failed(err)
 		},
 	}

@@ -69,6 +69,10 @@ func newPrune(d *database) *cobra.Command {
 					what = "kept, since some are in use:"
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %d sessions\n", p.Day.Format(time.DateOnly), what, p.Sessions)
+				if p.Held > 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %d tasks wait for a person; \"settle-fleet approvals\" lists their calls, "+
+						"\"settle-fleet cancel\" ends them\n", p.Day.Format(time.DateOnly), p.Held)
+				}
 			}
 			return failed(err)
 		},
