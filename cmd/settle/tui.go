@@ -111,37 +111,12 @@ func (f *tuiFlags) open(
 	if err != nil {
 		return sig.instead(err)
 	}
+	shown := s.terminalOptions(resolved, dir)
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
-	code, err := f.run(cmd.Context(), s, tui.Options{
-		Palette:   s.linked(resolved.Terminal.Links).With(resolved.Terminal.Theme),
-		AutoTheme: resolved.Terminal.Theme == "auto",
-
-		Reflow:   terminal.ReflowOf(s.getenv),
-		Sessions: sessions,
-		Notify: terminal.Notification(
-			resolved.Terminal.Notify,
-		),
-		Through:    terminal.PassthroughOf(s.getenv),
-		Keys:       resolved.Terminal.Keys,
-		StatusLine: resolved.Terminal.StatusLine,
-
-		StatusCommand: assemble.StatusCommand(resolved.Terminal.StatusCommand, s.environ),
-
-		Session:    session,
-		Prompt:     prompt,
-		Place:      s.place(dir),
-		Version:    version(),
-		DataDir:    resolved.DataDir,
-		Commands:   conversation.Commands(found),
-		Edit:       s.editor(),
-		Stops:      in.stops,
-		Suspend:    proc.Pause,
-		Mask:       sessions.Mask,
-		FreeMemory: tui.FreeMemory,
-		Resume:     func(id string) string { return "settle resume " + id },
-		Doctor:     s.doctor(resolved),
-	})
+	shown.Sessions, shown.Mask, shown.Commands = sessions, sessions.Mask, conversation.Commands(found)
+	shown.Session, shown.Prompt, shown.Stops = session, prompt, in.stops
+	code, err := f.run(cmd.Context(), s, shown)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), lastCloseTimeout)
 	defer cancel()
 	if left := in.hosts.CloseAll(closing, event.Shutdown, "terminal"); left != nil { // else it is closed
@@ -156,6 +131,31 @@ func (f *tuiFlags) open(
 		return &exitError{code: code}
 	}
 	return nil
+}
+
+// terminalOptions returns the options of the terminal that the settings and the environment decide.
+func (s *streams) terminalOptions(r *config.Resolved, dir string) tui.Options {
+	return tui.Options{
+		Palette:   s.linked(r.Terminal.Links).With(r.Terminal.Theme),
+		AutoTheme: r.Terminal.Theme == "auto",
+
+		Reflow:        terminal.ReflowOf(s.getenv),
+		Notify:        terminal.Notification(r.Terminal.Notify),
+		Through:       terminal.PassthroughOf(s.getenv),
+		Keys:          r.Terminal.Keys,
+		StatusLine:    r.Terminal.StatusLine,
+		StatusCommand: assemble.StatusCommand(r.Terminal.StatusCommand, s.environ),
+
+		Place:      s.place(dir),
+		Version:    version(),
+		DataDir:    r.DataDir,
+		Edit:       s.editor(),
+		Suspend:    proc.Pause,
+		FreeMemory: tui.FreeMemory,
+		Resume:     func(id string) string { return "settle resume " + id },
+		Doctor:     s.doctor(r),
+		Settings:   func(out io.Writer) { _ = about.Chosen(out, r) }, // it is memory
+	}
 }
 
 // doctor returns a function that checks the installation.

@@ -31,6 +31,30 @@ func Settings(to io.Writer, r *config.Resolved) error {
 	return err
 }
 
+// Chosen writes the settings that are not the defaults, with their origins, and the files that were read.
+// Secrets are masked.
+func Chosen(to io.Writer, r *config.Resolved) error {
+	var rows [][]string
+	lines := r.Lines()
+	for _, l := range lines {
+		if l.Origin.Kind != config.Default && l.Value != "" {
+			rows = append(rows, []string{"  " + l.Key, l.Value, l.Origin.String()})
+		}
+	}
+	text := settingRows(rows) +
+		fmt.Sprintf("  %d settings have their defaults: \"settle config\" lists them\n", len(lines)-len(rows))
+	for _, path := range r.Files {
+		text += terminal.Text("  read: "+path) + "\n"
+	}
+	for _, note := range r.Notes {
+		text += terminal.Text("  "+note) + "\n"
+	}
+	if _, err := io.WriteString(to, text); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
 // maxValueColumn is the widest column of values. A longer value moves only its own origin.
 const maxValueColumn = 40
 

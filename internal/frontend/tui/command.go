@@ -64,7 +64,7 @@ func slashes() []slash {
 			"rewind", "", "go back to before an earlier input, in a copy of this session (Esc twice)",
 			func(u *UI, _ string) { u.pickInput() },
 		},
-		{"status", "", "show the session, its settings, and what doctor finds", (*UI).showStatus},
+		{"status", "", "show the session, what doctor finds, and the settings", (*UI).showStatus},
 		{"theme", "[NAME]", "choose the colors: auto, default, light, dark, none", (*UI).theme},
 		{"timeline", "", "show when each turn, request and call ran, and for how long", (*UI).showTimeline},
 		{"todos", "", "show the model's plan", (*UI).showTodos},

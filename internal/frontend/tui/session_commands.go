@@ -2,7 +2,9 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +131,13 @@ func (u *UI) showStatus(string) {
 		u.lines("Status", lines)
 		return
 	}
-	u.report("Status", append(lines, "", "Installation and configuration"), u.Doctor)
+	u.report("Status", append(lines, "", "Installation"), func(ctx context.Context, to io.Writer) {
+		u.Doctor(ctx, to)
+		if u.Settings != nil {
+			fmt.Fprintln(to, "\nSettings and where they come from")
+			u.Settings(to)
+		}
+	})
 }
 
 // statusLines describes the session.

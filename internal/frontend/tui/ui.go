@@ -95,6 +95,8 @@ type Options struct {
 	FreeMemory func()
 	// Doctor, if set, checks the installation.
 	Doctor func(ctx context.Context, out io.Writer)
+	// Settings, if set, writes the settings in force that are not defaults, and their origins.
+	Settings func(out io.Writer)
 }
 
 // UI is the terminal with the session that it shows. The goroutine of loop owns all
