@@ -220,14 +220,14 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	for {
 		select {
 		case r := <-chunks:
-			if r.err != nil || r.ended {
-				return streamEnd(r.err)
+			next, more := r.join(chunks)
+			ended, err := d.take(&r, watch)
+			if more && !ended {
+				ended, err = d.take(&next, watch)
 			}
-			done, err := d.chunk(&r.chunk)
-			if done || err != nil {
+			if ended {
 				return err
 			}
-			watch.observe(&r.chunk, d.visible())
 		case <-watch.timer.C:
 			if len(chunks) > 0 { // the turn is late, not the provider
 				watch.recheck()
@@ -248,6 +248,19 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// take processes what the pump sent and reports whether the stream has ended.
+func (d *demux) take(r *streamItem, watch *watchdog) (ended bool, err error) {
+	if r.err != nil || r.ended {
+		return true, streamEnd(r.err)
+	}
+	done, err := d.chunk(&r.chunk)
+	if done || err != nil {
+		return true, err
+	}
+	watch.observe(&r.chunk, d.visible())
+	return false, nil
 }
 
 // cutStalled logs that the watchdog ends an attempt, with the time without progress.

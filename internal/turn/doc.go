@@ -36,6 +36,7 @@
 //   - fallback.go: when the fallback model continues the turn
 //   - form.go: forms that running calls request
 //   - instructions.go: adds the project's instructions once, bounded
+//   - join.go: which waiting deltas are appended at once
 //   - observer.go: reports turns, attempts and calls to observers
 //   - runes.go: text in complete characters
 //   - search.go: web search by the turn's provider
