@@ -4,7 +4,7 @@ FUZZTIME ?= 10s
 N ?= 2000
 PACKAGES ?= event internal/turn internal/history internal/scope model/transport
 
-.PHONY: install check test race fuzz bench crash simulate screen pictures judge links shake break mutate proof clients release site
+.PHONY: install check test race fuzz bench bench-peers bench-growth crash simulate screen pictures judge links shake break mutate proof clients release site
 
 install: ## a static and stripped binary, into $(go env GOPATH)/bin
 	CGO_ENABLED=0 go install -trimpath -ldflags "-s -w" ./cmd/settle
@@ -34,6 +34,12 @@ fuzz: ## every fuzz target for FUZZTIME; the tag leaves out tests that take minu
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+bench-peers: ## settle, curl and other agents in SETTLE_PEERS/node_modules on one scripted server (docs/performance.md)
+	go test -count=1 -v -timeout 30m -tags compare -run 'TestPeers$$' ./cmd/settle
+
+bench-growth: ## how cost grows, as plots in docs/pictures (docs/performance.md)
+	SETTLE_PLOTS=$(CURDIR)/docs/pictures go test -timeout 30m -tags compare -run '^$$' -bench 'Growth$$' -benchtime 1x ./cmd/settle
 
 crash: ## kill -9 of the built binary, N times
 	CRASHES=$(N) go test -count=1 -v -timeout 0 ./internal/test/crash

@@ -17,7 +17,7 @@ import (
 
 // build makes the binary as it is shipped; the test's own is larger. SETTLE_BENCH_BINARY names
 // another build, such as the last release, to compare with.
-func build(b *testing.B) (binary string) {
+func build(b testing.TB) (binary string) {
 	b.Helper()
 	if binary = os.Getenv("SETTLE_BENCH_BINARY"); binary != "" {
 		return binary

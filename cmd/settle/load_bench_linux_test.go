@@ -67,6 +67,7 @@ type load struct {
 	base, token   string
 	clients       []*http.Client // each from an address of its own
 	wg            sync.WaitGroup
+	cores, memory float64 // of the server in the window: cores in use, and bytes at its end
 
 	mu      sync.Mutex // guards what follows
 	began   time.Time  // of the window; zero before
@@ -218,10 +219,11 @@ func (l *load) run(sessions, subscribers int) {
 	delays := l.delays
 	l.mu.Unlock()
 	served := cpu(l.server.Process.Pid) - before
-	l.ReportMetric(served/took, "cores/server")
+	l.cores, l.memory = served/took, resident(l.server.Process.Pid)
+	l.ReportMetric(l.cores, "cores/server")
 	l.ReportMetric((cpu(l.model.Process.Pid)-modelBefore)/took, "cores/model")
 	l.ReportMetric((cpu(os.Getpid())-ownBefore)/took, "cores/subscribers")
-	l.ReportMetric(resident(l.server.Process.Pid)/1e6, "MB/server")
+	l.ReportMetric(l.memory/1e6, "MB/server")
 	l.ReportMetric(float64(len(delays))/took, "deltas/s")
 	if want := sessions * subscribers * int(time.Second/loadDelay); want > 0 {
 		l.ReportMetric(100*float64(len(delays))/took/float64(want), "%arrived")

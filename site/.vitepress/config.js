@@ -33,6 +33,7 @@ const sidebar = [
       page("HTTP server", "/docs/server"),
       page("The page", "/docs/page"),
       page("Monitoring", "/docs/monitoring"),
+      page("Performance", "/docs/performance"),
       page("Embedding", "/docs/embedding"),
       page("Fleet", "/docs/fleet"),
       page("Fleet: quickstart", "/docs/fleet-quickstart"),
