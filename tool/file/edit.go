@@ -43,40 +43,47 @@ func (w *Workspace) callEdit(ctx context.Context, in EditArguments) (tool.Result
 	if err := w.checkMask(in.Path, in.New); err != nil {
 		return tool.Result{}, err
 	}
-	release, err := w.locks.acquire(ctx, p.key)
+	result, edited, err := w.edit(ctx, call, p, in)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer release()
-	return w.edit(ctx, call, p, in)
+	return w.checked(ctx, result, edited), nil
 }
 
-// edit changes the file at p, whose lock is held.
-func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditArguments) (tool.Result, error) {
+// edit locks and changes the file at p.
+func (w *Workspace) edit(ctx context.Context, call tool.Call, p place, in EditArguments) (tool.Result, Edited, error) {
+	release, err := w.locks.acquire(ctx, p.key)
+	if err != nil {
+		return tool.Result{}, Edited{}, err
+	}
+	defer release()
 	s, err := w.load(ctx, p)
 	if err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, Edited{}, err
 	}
 	defer s.close()
 	if !s.exists() {
-		return tool.Result{}, fmt.Errorf("there is no file %q%s; to create it use write", p.Shown, suggest(p.Place))
+		return tool.Result{}, Edited{},
+			fmt.Errorf("there is no file %q%s; to create it use write", p.Shown, suggest(p.Place))
 	}
 	content, n, err := substitute(ctx, s, in)
 	if err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, Edited{}, err
 	}
 	c := newChange(p.Shown, "", s.data, content, maxDiffBytes)
 	c.record(s)
 	w.intends(call, c)
+	edited := s.edited(content)
 	if err := replace(ctx, s, content); err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, Edited{}, err
 	}
 	w.learnChange(p, s.data, content)
 	places := "1 place"
 	if n > 1 {
 		places = fmt.Sprintf("%d places", n)
 	}
-	return tool.Result{Output: fmt.Sprintf("edited %s in %s (%s)", p.Shown, places, c.counts()), Detail: detail(c)}, nil
+	output := fmt.Sprintf("edited %s in %s (%s)", p.Shown, places, c.counts())
+	return tool.Result{Output: output, Detail: detail(c)}, edited, nil
 }
 
 // substitute returns the content with the replacements, and their number. It changes no

@@ -86,17 +86,32 @@ func (w *Workspace) callPatch(ctx context.Context, in PatchArguments) (tool.Resu
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
 	}
+	result, edited, err := w.patch(ctx, call, ops)
+	if err != nil {
+		return result, err
+	}
+	return w.checked(ctx, result, edited...), nil
+}
+
+// patch locks the files of a patch and applies it.
+func (w *Workspace) patch(
+	ctx context.Context, call tool.Call, ops []patchOp,
+) (r tool.Result, edited []Edited, err error) {
 	p := &plan{w: w, call: call, files: map[string]*planned{}}
 	defer p.close()
 	release, err := p.lock(ctx, ops)
 	if err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, nil, err
 	}
 	defer release()
 	for _, op := range ops {
 		if err := p.apply(ctx, op); err != nil {
-			return tool.Result{}, fmt.Errorf("%w\nNothing was written", err)
+			return tool.Result{}, nil, fmt.Errorf("%w\nNothing was written", err)
 		}
 	}
-	return p.carryOut(ctx)
+	for _, f := range p.inOrder() {
+		edited = append(edited, f.edited(f.content))
+	}
+	r, err = p.carryOut(ctx)
+	return r, edited, err
 }

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -27,8 +28,18 @@ type Config struct {
 	Intend func(call tool.Call, files json.RawMessage) error
 	// Editor, if set, can have unsaved text.
 	Editor *Editor
+	// Checked, if set, returns a note about the files that a call has changed, such as their
+	// new errors; the model receives it with the result. It ends with ctx.
+	Checked func(ctx context.Context, files []Edited) string
 
 	workDir *workDir // held open; nil holds none
+}
+
+// Edited is a file that a call has changed. Before is nil for a new file, After for a removed
+// one.
+type Edited struct {
+	Real          string // the path without links
+	Before, After []byte
 }
 
 // workDir is a session's working directory, held open; only settle itself has it.
@@ -47,7 +58,8 @@ type Workspace struct {
 	keep   func(content []byte) error
 	intend func(call tool.Call, files json.RawMessage) error
 	editor *Editor
-	mounts *disk.Mounts // at the start of the session
+	check  func(ctx context.Context, files []Edited) string // nil for none
+	mounts *disk.Mounts                                     // at the start of the session
 	dir    *disk.WorkDir
 	locks  locks
 
@@ -65,8 +77,8 @@ func NewWorkspace(cfg Config) *Workspace {
 		masked = func(string) bool { return false }
 	}
 	return &Workspace{
-		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, mounts: disk.Mounted(),
-		dir:   cfg.workDir,
+		masked: masked, keep: cfg.Keep, intend: cfg.Intend, editor: cfg.Editor, check: cfg.Checked,
+		mounts: disk.Mounted(), dir: cfg.workDir,
 		known: map[string]digest{},
 	}
 }
@@ -75,6 +87,30 @@ func NewWorkspace(cfg Config) *Workspace {
 // apply_patch; [tool.Set.Only] chooses.
 func (w *Workspace) Tools() []tool.Tool {
 	return []tool.Tool{w.readTool(), w.writeTool(), w.editTool(), w.patchTool()}
+}
+
+// checked adds the note about changed files to a result. The locks of the files are free: the
+// note can take seconds.
+func (w *Workspace) checked(ctx context.Context, r tool.Result, files ...Edited) tool.Result {
+	if w.check == nil || len(files) == 0 {
+		return r
+	}
+	if note := w.check(ctx, files); note != "" {
+		r.Output += "\n" + note
+	}
+	return r
+}
+
+// edited describes the replacement of the snapshot by the content.
+func (s *snapshot) edited(content []byte) Edited {
+	e := Edited{Real: s.Real, After: content}
+	if s.exists() {
+		e.Before = s.data[:len(s.data):len(s.data)]
+		if e.Before == nil {
+			e.Before = []byte{}
+		}
+	}
+	return e
 }
 
 // knowledge is the model's knowledge of a file's current content.

@@ -44,34 +44,41 @@ func (w *Workspace) callWrite(ctx context.Context, in WriteArguments) (tool.Resu
 	if err := w.checkMask(in.Path, in.Content); err != nil {
 		return tool.Result{}, err
 	}
-	release, err := w.locks.acquire(ctx, p.key)
+	result, edited, err := w.write(ctx, call, p, in.Content)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer release()
-	return w.write(ctx, call, p, in.Content)
+	return w.checked(ctx, result, edited...), nil
 }
 
-// write replaces the file at p, whose lock is held.
-func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text string) (tool.Result, error) {
+// write locks and replaces the file at p.
+func (w *Workspace) write(
+	ctx context.Context, call tool.Call, p place, text string,
+) (r tool.Result, edited []Edited, err error) {
+	release, err := w.locks.acquire(ctx, p.key)
+	if err != nil {
+		return tool.Result{}, nil, err
+	}
+	defer release()
 	s, err := w.load(ctx, p)
 	if err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, nil, err
 	}
 	defer s.close()
 	content, kept := keepForm(s.data, text)
 	if s.exists() && (bytes.Equal(s.data, content) || string(s.data) == text) {
 		w.learn(p, sha256.Sum256(s.data))
-		return tool.Result{Output: fmt.Sprintf("unchanged: %s has this content already", p.Shown)}, nil
+		return tool.Result{Output: fmt.Sprintf("unchanged: %s has this content already", p.Shown)}, nil, nil
 	}
 	if err := w.mayReplace(s); err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, nil, err
 	}
 	c := newChange(p.Shown, "", s.data, content, maxDiffBytes)
 	c.record(s)
 	w.intends(call, c)
+	edited = []Edited{s.edited(content)}
 	if err := replace(ctx, s, content); err != nil {
-		return tool.Result{}, err
+		return tool.Result{}, nil, err
 	}
 	w.learn(p, sha256.Sum256(content))
 	verb := "replaced"
@@ -81,7 +88,7 @@ func (w *Workspace) write(ctx context.Context, call tool.Call, p place, text str
 	return tool.Result{
 		Output: fmt.Sprintf("%s %s (%s, %s)%s", verb, p.Shown, byteCount(int64(len(content))), c.counts(), kept),
 		Detail: detail(c),
-	}, nil
+	}, edited, nil
 }
 
 // mayReplace refuses to overwrite content that the model has not seen: another author's

@@ -1,0 +1,244 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// maxReported bounds the errors of a note, and maxText the message of each in bytes.
+	maxReported = 10
+	maxText     = 300
+	// maxSettling bounds the wait for further errors after the edited files were judged.
+	maxSettling = 2 * time.Second
+)
+
+// examine sends edits to the server and returns the note about its errors, with all errors
+// that are known once the note is delivered.
+func (s *server) examine(ctx context.Context, edits []Edit) (note string, current map[string]int, err error) {
+	if err := s.follow(ctx, edits); err != nil {
+		return "", nil, err
+	}
+	if s.known == nil {
+		if err := s.baseline(ctx, edits); err != nil {
+			return "", nil, err
+		}
+	}
+	s.doesNow("it checks the edit")
+	wanted, after := map[string]int{}, s.conn.found.serial()
+	for _, e := range edits {
+		uri := uriOf(e.Path)
+		if e.After == nil {
+			if err := s.close(ctx, uri); err != nil {
+				return "", nil, err
+			}
+			continue
+		}
+		changed, err := s.put(ctx, e.Path, e.After)
+		if err != nil {
+			return "", nil, err
+		}
+		if changed {
+			wanted[uri] = s.texts[uri].version
+		}
+		saved := map[string]any{"textDocument": map[string]string{"uri": uri}}
+		if err := s.conn.rpc.Notify(ctx, "textDocument/didSave", saved); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := s.settled(ctx, wanted, after); err != nil {
+		return "", nil, err
+	}
+	found := s.conn.found.all()
+	current = count(found)
+	return s.note(found, edits), current, nil
+}
+
+// baseline has the server judge the texts from before the first edits, so that their errors
+// are not new. A file that did not exist is empty.
+func (s *server) baseline(ctx context.Context, edits []Edit) error {
+	s.doesNow("it loads the project")
+	wanted, after, created := map[string]int{}, s.conn.found.serial(), map[string]bool{}
+	for _, e := range edits {
+		uri := uriOf(e.Path)
+		if e.Before == nil {
+			created[e.Path] = true
+		}
+		changed, err := s.put(ctx, e.Path, e.Before)
+		if err != nil {
+			return err
+		}
+		if changed {
+			wanted[uri] = s.texts[uri].version
+		}
+	}
+	if err := s.settled(ctx, wanted, after); err != nil {
+		return err
+	}
+	s.known = count(slices.DeleteFunc(s.conn.found.all(), func(f finding) bool { return created[f.path] }))
+	return nil
+}
+
+// follow tells the server which files changed since the last job, and forgets texts that
+// are no longer what is on disk.
+func (s *server) follow(ctx context.Context, edits []Edit) error {
+	now, isComplete := scan(s.config.Dir, &s.language)
+	events := compare(s.disk, now, isComplete)
+	if isComplete {
+		s.disk = now
+	} else {
+		maps.Copy(s.disk, now)
+	}
+	edited := map[string]bool{}
+	for _, e := range edits {
+		edited[uriOf(e.Path)] = true
+	}
+	for _, e := range events {
+		if _, open := s.texts[e.URI]; open && !edited[e.URI] {
+			if err := s.close(ctx, e.URI); err != nil {
+				return err
+			}
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return s.conn.rpc.Notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": events})
+}
+
+// put gives the server the text of a file. Changed is false if it has the text.
+func (s *server) put(ctx context.Context, path string, content []byte) (changed bool, err error) {
+	uri, sum := uriOf(path), sha256.Sum256(content)
+	now, open := s.texts[uri]
+	if open && now.sum == sum {
+		return false, nil
+	}
+	next := text{now.version + 1, sum}
+	valid := strings.ToValidUTF8(string(content), "\uFFFD")
+	method, params := "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		"uri": uri, "languageId": s.language.id(path), "version": next.version, "text": valid,
+	}}
+	if open {
+		method, params = "textDocument/didChange", map[string]any{
+			"textDocument":   map[string]any{"uri": uri, "version": next.version},
+			"contentChanges": []any{map[string]string{"text": valid}},
+		}
+	}
+	if err := s.conn.rpc.Notify(ctx, method, params); err != nil {
+		return false, err
+	}
+	s.texts[uri] = next
+	return true, nil
+}
+
+// close makes the server read a file from the disk.
+func (s *server) close(ctx context.Context, uri string) error {
+	if _, open := s.texts[uri]; !open {
+		return nil
+	}
+	delete(s.texts, uri)
+	return s.conn.rpc.Notify(
+		ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": uri}},
+	)
+}
+
+// settled waits until the server has judged the texts and then publishes nothing for a
+// while: errors in other files follow.
+func (s *server) settled(ctx context.Context, wanted map[string]int, after int) error {
+	found := s.conn.found
+	quiet := time.NewTimer(jobTimeout)
+	defer quiet.Stop()
+	var end time.Time
+	for {
+		if found.covers(wanted, after) {
+			if end.IsZero() {
+				end = time.Now().Add(maxSettling)
+			}
+			quiet.Reset(min(s.language.Quiet, max(time.Until(end), 0)))
+		}
+		select {
+		case <-found.changed:
+		case <-quiet.C:
+			return nil
+		case <-s.conn.drained:
+			return s.conn.failure()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// count counts equal errors.
+func count(found []finding) map[string]int {
+	counts := map[string]int{}
+	for _, f := range found {
+		counts[f.key()]++
+	}
+	return counts
+}
+
+// note describes the errors that are not known, those in edited files first.
+func (s *server) note(found []finding, edits []Edit) string {
+	edited := map[string]bool{}
+	for _, e := range edits {
+		edited[e.Path] = true
+	}
+	rank := func(f finding) int {
+		if edited[f.path] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(found, func(a, b finding) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.path, b.path), a.line-b.line, a.column-b.column,
+			cmp.Compare(a.message, b.message))
+	})
+	known := maps.Clone(s.known)
+	var fresh []finding
+	for _, f := range found {
+		if known[f.key()] > 0 {
+			known[f.key()]--
+			continue
+		}
+		fresh = append(fresh, f)
+	}
+	earlier := len(found) - len(fresh)
+	name := s.language.Name
+	if len(fresh) == 0 {
+		if earlier > 0 {
+			return fmt.Sprintf("%s: no new errors (%d from before)", name, earlier)
+		}
+		return name + ": no new errors"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %d new errors", name, len(fresh))
+	if len(fresh) == 1 {
+		out.Reset()
+		out.WriteString(name + ": 1 new error")
+	}
+	for _, f := range fresh[:min(len(fresh), maxReported)] {
+		message := clip(terminal.OneLine(f.message), maxText)
+		fmt.Fprintf(&out, "\n%s:%d:%d: %s", s.shown(f.path), f.line, f.column, message)
+	}
+	if more := len(fresh) - maxReported; more > 0 {
+		fmt.Fprintf(&out, "\nand %d more", more)
+	}
+	return out.String()
+}
+
+// shown returns a path as the model names it.
+func (s *server) shown(path string) string {
+	if rel, err := filepath.Rel(s.config.Dir, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return terminal.OneLine(path)
+}

@@ -1,0 +1,164 @@
+package lsp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// fakeMode makes this test binary a language server whose behaviour is the value.
+const fakeMode = "SETTLE_TEST_LSP"
+
+// fake is a server without a library, so that it can misbehave. In its language, a line
+// "ERROR text" is an error, and "BREAKS path" is an error in another file.
+type fake struct {
+	mode  string
+	texts map[string]string
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method"`
+	Params struct {
+		Document struct {
+			URI     string `json:"uri"`
+			Version int    `json:"version"`
+			Text    string `json:"text"`
+		} `json:"textDocument"`
+		Changes []struct{ Text string } `json:"contentChanges"`
+		Events  json.RawMessage         `json:"changes"`
+	} `json:"params"`
+}
+
+func (f *fake) send(v any) {
+	raw, err := json.MarshalIndent(v, "", "  ") // with line breaks, as some servers write
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", len(raw), raw)
+}
+
+func (f *fake) serve() {
+	switch f.mode {
+	case "dies at start":
+		fmt.Fprintln(os.Stderr, "no such toolchain")
+		os.Exit(3)
+	case "hangs at start":
+		<-time.After(time.Hour)
+	case "garbage":
+		for {
+			fmt.Println(strings.Repeat("garbage ", 1000))
+		}
+	case "announces":
+		fmt.Print("Content-Length: 999999999999\r\n\r\n")
+		<-time.After(time.Hour)
+	case "negative":
+		fmt.Print("Content-Length: -5\r\n\r\n")
+		<-time.After(time.Hour)
+	case "endless header":
+		for {
+			fmt.Print(strings.Repeat("x", 1<<20))
+		}
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		size := 0
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if line = strings.TrimSpace(line); line == "" {
+				break
+			}
+			_, _ = fmt.Sscanf(line, "Content-Length: %d", &size)
+		}
+		body := make([]byte, size)
+		if _, err := io.ReadFull(in, body); err != nil {
+			return
+		}
+		var m message
+		if err := json.Unmarshal(body, &m); err != nil {
+			panic(err)
+		}
+		f.receive(m)
+	}
+}
+
+func (f *fake) receive(m message) {
+	d := m.Params.Document
+	switch m.Method {
+	case "initialize":
+		f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{"capabilities": map[string]any{}}})
+		f.send(map[string]any{
+			"jsonrpc": "2.0", "id": "c1", "method": "workspace/configuration",
+			"params": map[string]any{"items": []any{map[string]string{"section": "fake"}}},
+		})
+	case "workspace/didChangeWatchedFiles":
+		fmt.Fprintln(os.Stderr, "events:", string(m.Params.Events))
+	case "textDocument/didOpen":
+		f.publish(d.URI, d.Text, d.Version)
+	case "textDocument/didChange":
+		if f.mode == "dies" {
+			fmt.Fprintln(os.Stderr, "panic: nil map")
+			os.Exit(2)
+		}
+		f.publish(d.URI, m.Params.Changes[0].Text, d.Version)
+	case "textDocument/didClose":
+		delete(f.texts, d.URI)
+	case "textDocument/definition":
+		if f.mode == "never answers" {
+			return
+		}
+		f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{
+			"uri": d.URI, "range": map[string]any{"start": map[string]int{"line": 1}},
+		}})
+	case "textDocument/references":
+		f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": []any{
+			map[string]any{"uri": "file:///etc/passwd", "range": map[string]any{"start": map[string]int{"line": 0}}},
+			map[string]any{"uri": "https://example.com", "range": map[string]any{"start": map[string]int{"line": -9}}},
+		}})
+	case "textDocument/documentSymbol", "workspace/symbol":
+		f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": []any{map[string]any{
+			"name": "Thing\x1b[2J", "kind": 5, "selectionRange": map[string]any{"start": map[string]int{"line": 3}},
+			"children": []any{map[string]any{"name": "method", "kind": 6}},
+		}}})
+	}
+}
+
+// publish judges a text.
+func (f *fake) publish(uri, text string, version int) {
+	if f.mode == "silent" {
+		return
+	}
+	f.texts[uri] = text
+	by := map[string][]any{uri: {}}
+	for n, line := range strings.Split(text, "\n") {
+		about, isError := strings.CutPrefix(line, "ERROR ")
+		at := uri
+		if other, breaks := strings.CutPrefix(line, "BREAKS "); breaks {
+			at, about, isError = uri[:strings.LastIndex(uri, "/")+1]+other, "broken from elsewhere", true
+		}
+		severity := 1
+		if warning, isWarning := strings.CutPrefix(line, "WARNING "); isWarning {
+			about, isError, severity = warning, true, 2
+		}
+		if isError {
+			by[at] = append(by[at], map[string]any{
+				"severity": severity, "message": about,
+				"range": map[string]any{"start": map[string]int{"line": n, "character": 2}},
+			})
+		}
+	}
+	for at, list := range by {
+		params := map[string]any{"uri": at, "diagnostics": list}
+		if at == uri && f.mode != "no versions" {
+			params["version"] = version
+		}
+		f.send(map[string]any{"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params})
+	}
+}

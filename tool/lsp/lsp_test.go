@@ -1,0 +1,283 @@
+package lsp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/lsp"
+)
+
+// patience bounds what must happen; nothing waits for it.
+const patience = time.Minute
+
+// session has the fake server for Go files, in a mode.
+type session struct {
+	*lsp.Servers
+
+	dir    string
+	starts *int
+}
+
+func open(t *testing.T, mode string, timeout time.Duration) session {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := 0
+	s := lsp.Open(lsp.Config{
+		Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), fakeMode + "=" + mode}, Marker: t.Name(),
+		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return self, nil }),
+		Timeout:   timeout,
+	}.Starting(func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+		starts++
+		return proc.Start(ctx, spec)
+	}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return session{s, dir, &starts}
+}
+
+// edit writes a file and returns what the server says about it.
+func (s session) edit(t *testing.T, name, before, after string) string {
+	t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := lsp.Edit{Path: path, Before: []byte(before), After: []byte(after)}
+	if before == "" {
+		e.Before = nil
+	}
+	return s.Check(t.Context(), []lsp.Edit{e})
+}
+
+func want(t *testing.T, what, want, got string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// The model receives errors that an edit made, and no others.
+func TestCheckReportsNewErrors(t *testing.T) {
+	for _, mode := range []string{"ok", "no versions"} {
+		t.Run(mode, func(t *testing.T) {
+			s := open(t, mode, patience)
+			want(t, "errors from before", "gopls: no new errors (1 from before)",
+				s.edit(t, "a.go", "ERROR old", "WARNING fine\n\nERROR old"))
+			want(t, "a new one", "gopls: 1 new error\na.go:2:3: undefined: x",
+				s.edit(t, "a.go", "", "ERROR old\nERROR undefined: x"))
+			want(t, "it is known", "gopls: no new errors (2 from before)",
+				s.edit(t, "a.go", "", "\n\nERROR undefined: x\nERROR old"))
+			want(t, "a second of its kind", "gopls: 1 new error\na.go:2:3: old",
+				s.edit(t, "a.go", "", "ERROR old\nERROR old"))
+			want(t, "in another file", "gopls: 1 new error\nc.go:1:3: broken from elsewhere",
+				s.edit(t, "b.go", "", "BREAKS c.go"))
+			want(t, "a new file", "gopls: 1 new error\nd.go:1:3: \u241b[2J escapes",
+				s.edit(t, "d.go", "", "ERROR \x1b[2J  escapes"))
+			if *s.starts != 1 {
+				t.Errorf("the server was started %d times", *s.starts)
+			}
+		})
+	}
+}
+
+func TestCheckOfFirstNewFile(t *testing.T) {
+	s := open(t, "ok", patience)
+	want(t, "its errors are new", "gopls: 1 new error\na.go:1:3: x", s.edit(t, "a.go", "", "ERROR x"))
+	want(t, "no server", "", s.edit(t, "a.txt", "", "ERROR x"))
+	many := strings.Repeat("ERROR y\n", 12)
+	if note := s.edit(t, "a.go", "", many); !strings.HasPrefix(note, "gopls: 12 new errors\na.go:1:3: y\n") ||
+		!strings.HasSuffix(note, "\nand 2 more") {
+		t.Errorf("many errors: %q", note)
+	}
+	long := "ERROR " + strings.Repeat("é", 10_000)
+	if note := s.edit(t, "a.go", "", long); len(note) > 400 {
+		t.Errorf("a long error has %d bytes", len(note))
+	}
+}
+
+// A server that fails in any way is a note, and never delays a call beyond the timeout.
+func TestCheckOfHostileServers(t *testing.T) {
+	for mode, says := range map[string]string{
+		"dies at start":  "it exited with code 3; its standard error ends: no such toolchain",
+		"dies":           "it exited with code 2; its standard error ends: panic: nil map",
+		"garbage":        "the server sent something that is not a message",
+		"announces":      "the server announced a message of \"999999999999\" bytes; at most 16777216 are read",
+		"negative":       "the server announced a message of \"-5\" bytes",
+		"endless header": "the server sent something that is not a message",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			s := open(t, mode, patience)
+			for range 2 {
+				note := s.edit(t, "a.go", "ERROR old", "ERROR new")
+				if !strings.Contains(note, says) || !strings.HasSuffix(note, "; the next edit starts it again") {
+					t.Errorf("got %q, want %q", note, says)
+				}
+			}
+			if note := s.edit(t, "a.go", "ERROR old", "ERROR new"); !strings.Contains(note,
+				"it failed 3 times and is not started again in this session") {
+				t.Errorf("the third time: %q", note)
+			}
+			s.edit(t, "a.go", "ERROR old", "ERROR new")
+			if *s.starts != 3 {
+				t.Errorf("the server was started %d times, want 3", *s.starts)
+			}
+		})
+	}
+}
+
+func TestCheckOfSilentServers(t *testing.T) {
+	for mode, doing := range map[string]string{"silent": "it loads the project", "hangs at start": "it starts"} {
+		t.Run(mode, func(t *testing.T) {
+			s := open(t, mode, 100*time.Millisecond)
+			note := s.edit(t, "a.go", "", "ERROR new")
+			if !strings.HasPrefix(note, "gopls: no answer within 100ms ("+doing+" for ") {
+				t.Errorf("got %q", note)
+			}
+		})
+	}
+}
+
+// C9: an interrupt ends the wait.
+func TestCheckEndsWithInterrupt(t *testing.T) {
+	s := open(t, "silent", time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(chan string)
+	go func() { said <- s.Check(ctx, []lsp.Edit{{Path: filepath.Join(s.dir, "a.go"), After: []byte("x")}}) }()
+	cancel()
+	want(t, "the note", "gopls: the check of the errors was interrupted", <-said)
+}
+
+// An answer that came too late is in the next one.
+func TestCheckReportsLateErrors(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "fine")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(s.dir, "a.go")
+	s.Check(gone, []lsp.Edit{{Path: path, Before: []byte("fine"), After: []byte("ERROR late")}})
+	want(t, "the next edit", "gopls: 1 new error\na.go:1:3: late", s.edit(t, "a.go", "", "ERROR late\n"))
+}
+
+func TestCloseEndsServersAndRefusesWork(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "fine")
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "later", "", s.edit(t, "a.go", "", "ERROR x"))
+	var none *lsp.Servers
+	want(t, "no servers", "", none.Check(t.Context(), []lsp.Edit{{Path: "/a.go"}}))
+	if err := none.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func (s session) ask(t *testing.T, ctx context.Context, in lsp.Arguments) (string, error) {
+	t.Helper()
+	set, err := tool.NewSet(s.Tool())
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := set.Run(ctx, tool.Call{ID: "c", Name: lsp.Name, Args: args, Dir: s.dir})
+	if r.Aborted {
+		return "aborted", err
+	}
+	return r.Output, err
+}
+
+func TestTool(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "func Thing()\nvar x = pkg.Thing\n")
+	if err := os.WriteFile(filepath.Join(s.dir, "go.mod"), []byte("module m"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "b.go")
+	if err := os.WriteFile(outside, []byte("Thing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(s.dir, "link.go")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		in   lsp.Arguments
+		want string
+	}{
+		{lsp.Arguments{Action: "definition", Path: "a.go", Line: 2, Name: "pkg.Thing"}, "a.go:2: var x = pkg.Thing"},
+		{lsp.Arguments{Action: "references", Path: "a.go", Name: "Thing"}, "/etc/passwd:1:"},
+		{lsp.Arguments{Action: "symbols", Path: "a.go"}, "4: class Thing\u241b[2J\n  1: method method"},
+		{lsp.Arguments{Action: "symbols", Name: "thing"}, "4: class Thing\u241b[2J\n  1: method method"},
+		{lsp.Arguments{Action: "definition", Name: "nothing"}, `no symbol is named "nothing"`},
+		{lsp.Arguments{Action: "definition"}, "error: name the symbol; symbols also takes a path alone"},
+		{
+			lsp.Arguments{Action: "definition", Path: "a.txt", Name: "x"},
+			`error: no installed language server serves "a.txt"`,
+		},
+		{lsp.Arguments{Action: "definition", Path: "a.go", Name: "none"}, `error: there is no "none" in "a.go"`},
+		{
+			lsp.Arguments{Action: "definition", Path: "a.go", Line: 1, Name: "x"},
+			`error: line 1 is "func Thing()": there is no "x" in "a.go"`,
+		},
+		{
+			lsp.Arguments{Action: "symbols", Path: "link.go"},
+			`error: "link.go" is outside of the working directory`,
+		},
+	} {
+		got, err := s.ask(t, t.Context(), c.in)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		want(t, fmt.Sprintf("%+v", c.in), c.want, got)
+	}
+}
+
+// C9: an interrupt ends a call that the server does not answer.
+func TestToolEndsWithInterrupt(t *testing.T) {
+	s := open(t, "never answers", patience)
+	s.edit(t, "a.go", "", "Thing")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	got, err := s.ask(t, ctx, lsp.Arguments{Action: "definition", Path: "a.go", Name: "Thing"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the call", "aborted", got)
+	want(t, "the next edit", "gopls: no new errors", s.edit(t, "a.go", "", "Thing2"))
+}
+
+// A file that a command changed is read from the disk again.
+func TestCheckFollowsOtherChanges(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "ERROR x")
+	if err := os.WriteFile(filepath.Join(s.dir, "a.go"), []byte("fine, and longer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.edit(t, "b.go", "", "fine")
+	// The server reads a.go anew: the edit's text is sent as a whole.
+	want(t, "the next edit", "gopls: no new errors (1 from before)", s.edit(t, "a.go", "", "ERROR x"))
+}

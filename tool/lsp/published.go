@@ -1,0 +1,111 @@
+package lsp
+
+import (
+	"sync"
+)
+
+// Bounds of what a server can publish.
+const (
+	maxFiles  = 5000
+	maxErrors = 200 // of a file
+)
+
+// finding is an error that a server published.
+type finding struct {
+	path    string // absolute
+	line    int    // from 1
+	column  int    // from 1, in UTF-16 units
+	message string
+}
+
+// key is equal for the same error on another line: edits move lines.
+func (f finding) key() string { return f.path + "\x00" + f.message }
+
+// published are the current errors of a server, by the URI of a file.
+type published struct {
+	changed chan struct{} // holds one token after a publication
+
+	mu    sync.Mutex // guards the fields below
+	files map[string]publishedFile
+	count int // publications so far
+	cut   bool
+}
+
+type publishedFile struct {
+	errors  []finding
+	version int // of the text; -1 if the server did not say
+	at      int // number of the publication
+}
+
+func newPublished() *published {
+	return &published{changed: make(chan struct{}, 1), files: map[string]publishedFile{}}
+}
+
+// add records a publication.
+func (p *published) add(d publication) {
+	path := pathOf(d.URI)
+	if path == "" {
+		return
+	}
+	f := publishedFile{version: -1}
+	if d.Version != nil {
+		f.version = *d.Version
+	}
+	for _, one := range d.Diagnostics {
+		if one.Severity != severityError && one.Severity != 0 {
+			continue
+		}
+		if len(f.errors) >= maxErrors {
+			break
+		}
+		f.errors = append(f.errors, finding{
+			path: path, line: max(one.Range.Start.Line, 0) + 1, column: max(one.Range.Start.Character, 0) + 1,
+			message: clip(one.Message, maxText),
+		})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	uri := uriOf(path) // servers encode some characters in another way
+	p.count++
+	f.at = p.count
+	if _, known := p.files[uri]; !known && len(p.files) >= maxFiles {
+		p.cut = true
+	} else {
+		p.files[uri] = f
+	}
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// serial returns the number of publications so far.
+func (p *published) serial() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count
+}
+
+// covers reports whether each text was judged: in its version, or after the publication
+// with the number if the server does not name versions.
+func (p *published) covers(versions map[string]int, after int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uri, version := range versions {
+		f, known := p.files[uri]
+		if !known || f.at <= after || f.version >= 0 && f.version < version {
+			return false
+		}
+	}
+	return true
+}
+
+// all returns the current errors.
+func (p *published) all() (list []finding) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.files {
+		list = append(list, f.errors...)
+	}
+	return list
+}

@@ -1,0 +1,177 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
+)
+
+// Config is the common configuration of a session's language servers.
+type Config struct {
+	// Dir is the session's working directory, absolute and without links.
+	Dir string
+	// Env is the environment of servers.
+	Env []string
+	// Marker and Lock are the fields of [proc.Spec].
+	Marker string
+	Lock   *os.File
+	// Languages are the installed servers; see [Installed].
+	Languages []Language
+	// Timeout bounds how long an edit waits for the new errors.
+	Timeout time.Duration
+	// Version is settle's version, which servers receive.
+	Version string
+	// Logger receives servers' errors; nil discards them.
+	Logger *slog.Logger
+
+	start starter
+}
+
+// starter starts a server's process.
+type starter = func(ctx context.Context, spec proc.Spec) (*proc.Process, error)
+
+// Starting returns the configuration with the function that starts processes, in the
+// session's sandbox.
+func (c Config) Starting(start starter) Config {
+	c.start = start
+	return c
+}
+
+// Edit is the change of a file by a call. Before is nil for a new file, After for a removed
+// one.
+type Edit struct {
+	Path          string // absolute, without links
+	Before, After []byte
+}
+
+// maxFile bounds the text of a file that is sent to a server, in bytes.
+const maxFile = 4 << 20
+
+// Servers are the language servers of one session. Close ends them; nil has none.
+type Servers struct {
+	config Config
+	life   context.Context //nolint:containedctx // the session's
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	open   map[string]*server
+	closed bool
+}
+
+// errClosed ends the servers.
+var errClosed = errors.New("the session is closed")
+
+// Open prepares the servers. None starts before it is needed.
+func Open(c Config) *Servers {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Servers{config: c, open: map[string]*server{}}
+	s.life, s.end = context.WithCancelCause(context.Background())
+	return s
+}
+
+// of returns the server of a language, or nil after Close.
+func (s *Servers) of(l Language) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	one := s.open[l.Name]
+	if one == nil {
+		one = newServer(l, &s.config)
+		s.open[l.Name] = one
+		s.work.Go(scope.Shield(func(err error) { // ends with the session
+			one.broken(err)
+			scope.LogPanic(s.config.Logger, nil, "a language server's owner panicked", err, "server", l.Name)
+		}, func() { one.run(s.life) }))
+	}
+	return one
+}
+
+// languageOf returns the installed server of a file.
+func (s *Servers) languageOf(path string) (Language, bool) {
+	at := slices.IndexFunc(s.config.Languages, func(l Language) bool { return l.id(path) != "" })
+	if at < 0 {
+		return Language{}, false
+	}
+	return s.config.Languages[at], true
+}
+
+// Check returns what the servers say about edits: new errors, that there are none, or why
+// it is not known. It is empty for files without a server, and waits at most for the
+// timeout, or until ctx ends.
+func (s *Servers) Check(ctx context.Context, edits []Edit) string {
+	if s == nil || s.config.Timeout <= 0 {
+		return ""
+	}
+	var order []Language
+	by := map[string][]Edit{}
+	for _, e := range edits {
+		l, served := s.languageOf(e.Path)
+		if !served || len(e.Before) > maxFile || len(e.After) > maxFile {
+			continue
+		}
+		if by[l.Name] == nil {
+			order = append(order, l)
+		}
+		by[l.Name] = append(by[l.Name], e)
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	notes := make([]string, len(order))
+	var waiting sync.WaitGroup
+	for n, l := range order {
+		one := s.of(l)
+		if one == nil {
+			continue
+		}
+		waiting.Go(scope.Shield(func(error) {}, func() { // ends with the timeout
+			notes[n] = one.check(ctx, by[l.Name])
+			if ctx.Err() != nil {
+				notes[n] = l.Name + ": the check of the errors was interrupted"
+			}
+		}))
+	}
+	waiting.Wait()
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "\n")
+}
+
+// Close ends all servers with their processes, in parallel. The error reports processes
+// that did not end.
+func (s *Servers) Close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(errClosed)
+	done := make(chan struct{})
+	go func() { // ends when all servers have ended, each within a deadline
+		defer close(done)
+		s.work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return fmt.Errorf("cannot wait for language servers to end: %w", context.Cause(ctx))
+	}
+	var err error
+	for _, one := range s.open { // nothing adds to it any more
+		err = errors.Join(err, one.left)
+	}
+	return err
+}
