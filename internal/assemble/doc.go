@@ -38,6 +38,7 @@
 //   - trial.go: one test request to the chosen model
 //   - opened.go: an open session; changes of its model
 //   - sessions.go: opens sessions of a frontend, with a client's settings
+//   - languages.go: which language servers start, and in which sandbox
 //   - hooks.go: which hooks run, and in which sandbox
 //   - instructions.go: which instruction files are read
 //   - skills.go: folders of skills and commands

@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/lsp"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
@@ -29,6 +30,7 @@ type toolFactory struct {
 	servers *serverSet
 	ending  jobRules
 	web     webTools
+	lsp     languageServers
 	editor  *file.Editor           // nil for none
 	private func(path string) bool // files whose lines no search of a folder returns; may be nil
 	logger  *slog.Logger           // may be nil
@@ -57,6 +59,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 		selection: selection, confinement: c, servers: servers,
 		ending: jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
 		web:    webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
+		lsp:    o.languageServers(),
 		editor: o.Editor, logger: logger,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
@@ -80,7 +83,9 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	if err != nil {
 		b.sessions.Delete(info.Marker)
 		t.workDir.Close()
-		return settle.Toolbox{}, errors.Join(err, t.disconnect(context.Background()), t.discardSpool())
+		return settle.Toolbox{}, errors.Join(
+			err, t.languages.Close(context.Background()), t.disconnect(context.Background()), t.discardSpool(),
+		)
 	}
 	kit := settle.Toolbox{
 		Tools: tools, Close: t.close, Kill: t.jobs.Kill,
@@ -110,10 +115,12 @@ type sessionTools struct {
 	leave        func(context.Context) error // ends the connection; nil without one
 	jobs         *shell.Jobs
 	open         *mcp.Servers // nil for none
+	languages    *lsp.Servers // nil for none
 }
 
 // make makes the tools in the order of the selection; the tools of MCP servers follow.
 func (t *sessionTools) make() ([]tool.Tool, error) {
+	offersCode := t.openLanguages()
 	local, err := t.executorTools()
 	if err != nil {
 		return nil, err
@@ -127,6 +134,12 @@ func (t *sessionTools) make() ([]tool.Tool, error) {
 	var tools []tool.Tool
 	for _, name := range t.selection.names {
 		if name == task.Name { // the session makes this tool itself
+			continue
+		}
+		if name == lsp.Name {
+			if offersCode {
+				tools = append(tools, t.languages.Tool())
+			}
 			continue
 		}
 		one, ok := set.Lookup(name)
@@ -155,7 +168,9 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 		commands = commands.In(t.workDir)
 		t.jobs = shell.NewJobs(commands)
 		return append(t.jobs.Tools(), fileTools(
-			kept(info.OutputDir, file.Config{Masked: info.Masked, Editor: t.editor}).In(t.workDir),
+			kept(info.OutputDir, file.Config{
+				Masked: info.Masked, Editor: t.editor, Checked: t.newErrors(),
+			}).In(t.workDir),
 			search.Config{Private: t.private}.In(t.workDir),
 		)...), nil
 	}
@@ -173,7 +188,9 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 // close ends the session's processes and servers, and removes its private files.
 func (t *sessionTools) close(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- t.open.Close(ctx) }() // ends within a deadline; the receive below waits for it
+	go func() { // ends within a deadline; the receive below waits for it
+		ended <- errors.Join(t.open.Close(ctx), t.languages.Close(ctx))
+	}()
 	t.servers.roster.left(t.info.ID)
 	t.sessions.Delete(t.info.Marker)
 	defer t.workDir.Close()

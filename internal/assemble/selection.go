@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/tool/ask"
+	"github.com/settle-agent/settle/tool/lsp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/skill"
 	"github.com/settle-agent/settle/tool/task"
@@ -38,7 +39,7 @@ func (o Options) selectTools() (toolSelection, error) {
 // toolNames are all built-in tools, in the order in which models receive them.
 func toolNames() []string {
 	return []string{
-		"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", plan.Name, ask.Name,
+		"shell", "job", "read", "write", "edit", "apply_patch", "glob", "grep", "list", lsp.Name, plan.Name, ask.Name,
 		task.Name, skill.Name, web.FetchName, web.SearchName,
 	}
 }

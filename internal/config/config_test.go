@@ -151,6 +151,10 @@ read = ["~/tools"]
 [web]
 search = "command"
 search_command = ["find", "--json"]
+[lsp]
+use = "on"
+servers = ["gopls"]
+timeout = "2s"
 
 [providers.mine]
 wire = "chat"
@@ -195,6 +199,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
+		LSP:      config.LSP{Use: "on", Servers: []string{"gopls"}, Timeout: 2 * time.Second},
 		Models: map[string]config.Model{"mine/org/name": {
 			Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes,
 			ToolFamily: "claude",
@@ -214,7 +219,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		KeyCommand: []string{"pass", "mine"},
 		Headers:    map[string]string{"X-Team": "core"}, Query: map[string]string{"api-version": "1"},
 		CAFile:    filepath.Join(filepath.Dir(r.UserFile), "ca.pem"),
-		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("36"), BaseURLOrigin: file("38"),
+		ExtraBody: map[string]any{"top_k": int64(1)}, MaxConcurrent: 4, Origin: file("40"), BaseURLOrigin: file("42"),
 	}
 	ignore := cmp.FilterPath(func(p cmp.Path) bool {
 		return strings.Contains("keyNamed secrets vars", strings.TrimPrefix(p.Last().String(), "."))

@@ -75,6 +75,7 @@ type Settings struct {
 	Sandbox  Sandbox
 	Terminal Terminal
 	Web      Web
+	LSP      LSP
 	// Executor is a command that connects to the executor; empty for this machine.
 	// ExecutorLease is how long the executor continues without contact to the host.
 	Executor      string
@@ -139,6 +140,28 @@ const (
 	GitWrite    = "write"
 )
 
+// LSP configures language servers.
+type LSP struct {
+	// Use is on, auto (only in a sandbox, or if every call is allowed) or off.
+	Use string
+	// Servers are the names of the servers that can start.
+	Servers []string
+	// Timeout bounds how long an edit waits for the new errors; 0 does not report them.
+	Timeout time.Duration
+}
+
+// Values of LSP.Use.
+const (
+	LSPOn   = "on"
+	LSPAuto = "auto"
+	LSPOff  = "off"
+)
+
+// LanguageServers are the names of the servers that settle knows.
+func LanguageServers() []string {
+	return []string{"gopls", "typescript-language-server", "pyright-langserver", "rust-analyzer"}
+}
+
 // Web configures the web tools.
 type Web struct {
 	// Private are the private addresses that web_fetch can reach.
@@ -191,6 +214,7 @@ func defaults() Settings {
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Web:             Web{Search: SearchOff},
+		LSP:             LSP{Use: LSPAuto, Servers: LanguageServers(), Timeout: 5 * time.Second},
 		Terminal:        Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
 		Providers:       builtin(),
 		Models:          map[string]Model{},
@@ -219,7 +243,7 @@ type setting struct {
 }
 
 func settings() []*setting {
-	return []*setting{
+	return append([]*setting{
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
 		text("fallback_model", func(s *Settings) *string { return &s.FallbackModel }).
 			from("SETTLE_FALLBACK_MODEL").may(fills),
@@ -297,6 +321,16 @@ func settings() []*setting {
 		names("terminal.status_command", func(s *Settings) *[]string { return &s.Terminal.StatusCommand }).may(refused),
 		choice("terminal.links", func(s *Settings) *string { return &s.Terminal.Links }, "auto", "on",
 			"off").may(refused),
+	}, languageSettings()...)
+}
+
+// languageSettings are the settings of language servers.
+func languageSettings() []*setting {
+	return []*setting{
+		choice("lsp.use", func(s *Settings) *string { return &s.LSP.Use }, LSPOn, LSPAuto, LSPOff).may(tightens),
+		namesOf("lsp.servers", func(s *Settings) *[]string { return &s.LSP.Servers }, LanguageServers()...).
+			may(tightens),
+		duration("lsp.timeout", func(s *Settings) *time.Duration { return &s.LSP.Timeout }).may(refused),
 	}
 }
 

@@ -26,6 +26,7 @@ const sidebar = [
       page("Sandbox", "/docs/sandbox"),
       page("Remote executor", "/docs/remote-executor"),
       page("MCP servers", "/docs/mcp-servers"),
+      page("Language servers", "/docs/language-servers"),
       page("Skills and instructions", "/docs/skills"),
       page("Hooks", "/docs/hooks"),
       page("Web", "/docs/web"),

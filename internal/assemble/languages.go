@@ -1,0 +1,138 @@
+package assemble
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/executor"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/lsp"
+)
+
+// languageServers configure the language servers of sessions.
+type languageServers struct {
+	config.LSP
+	mode    func() Mode
+	path    string // PATH of settle
+	version string
+}
+
+func (o Options) languageServers() languageServers {
+	return languageServers{
+		LSP: o.Settings.LSP, mode: func() Mode { return o.mode(o.permission()) }, path: o.Getenv("PATH"),
+		version: o.Version,
+	}
+}
+
+// openLanguages prepares the installed language servers, and reports whether the directory
+// is a project of one. Language servers run on this machine only.
+func (t *sessionTools) openLanguages() (project bool) {
+	if t.lsp.Use == config.LSPOff || t.remote != nil {
+		return false
+	}
+	installed := lsp.Installed(t.lsp.Servers, func(program string) (string, error) {
+		return proc.FindProgram(program, t.lsp.path)
+	})
+	dir, err := filepath.EvalSymlinks(t.info.WorkDir)
+	if len(installed) == 0 || err != nil {
+		return false
+	}
+	t.languages = lsp.Open(lsp.Config{
+		Dir: dir, Env: t.withoutSecrets(), Marker: t.info.Marker, Lock: t.info.Lock, Languages: installed,
+		Timeout: t.lsp.Timeout, Version: t.lsp.version, Logger: t.logger,
+	}.Starting(t.startLanguage))
+	return slices.ContainsFunc(installed, func(l lsp.Language) bool { return l.ServesProject(dir) })
+}
+
+// withoutSecrets returns the environment of commands that run without an approval.
+func (t *sessionTools) withoutSecrets() []string {
+	return slices.DeleteFunc(slices.Clone(t.env), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return t.secret(name, value)
+	})
+}
+
+// newErrors returns the function that checks changed files; nil for none.
+func (t *sessionTools) newErrors() func(context.Context, []file.Edited) string {
+	if t.languages == nil || t.lsp.Timeout <= 0 {
+		return nil
+	}
+	return func(ctx context.Context, files []file.Edited) string {
+		edits := make([]lsp.Edit, len(files))
+		for n, f := range files {
+			edits[n] = lsp.Edit{Path: f.Real, Before: f.Before, After: f.After}
+		}
+		return t.languages.Check(ctx, edits)
+	}
+}
+
+// startLanguage starts a language server in the sandbox in force. Servers can run code of
+// the project (build scripts, plugins), so without a sandbox one starts only if every call
+// is allowed, or if the user says so.
+func (t *sessionTools) startLanguage(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+	mode := t.lsp.mode()
+	in := t.sandbox.of(mode)
+	if in.On() {
+		hosts, _ := egress.ParseList(t.sandbox.Hosts) // validated with the configuration
+		machine := &executor.Local{Hosts: hosts}
+		machine.Sandbox = func(c executor.Confined) (sandbox.Policy, []string, error) {
+			return t.commands.languagePolicy(c, spec.Argv[0])
+		}
+		return machine.StartProgram(ctx, in, spec)
+	}
+	if t.lsp.Use != config.LSPOn && mode.Permission != settle.Allow {
+		return nil, &lsp.RefusedError{
+			Why: "not started: it can run code of the project, and no sandbox is in force (lsp.use = \"on\" starts it)",
+		}
+	}
+	spec.Env = proc.TrustedEnv(spec.Env)
+	return proc.Start(ctx, spec)
+}
+
+// languagePolicy is the sandbox of language servers: the sandbox of commands that change
+// the directory, but without changing it. So no server can leave anything in a repository.
+// Where a command could change nothing, a server has no network.
+func (b *sandboxes) languagePolicy(c executor.Confined, program string) (sandbox.Policy, []string, error) {
+	readOnly := c.Sandbox == event.ReadOnly
+	c.Sandbox = event.Workspace
+	if b.found().viewless == nil {
+		c.Secrets = event.SecretsWithheld
+	}
+	p, env, err := b.policy(c)
+	if err != nil {
+		return p, env, err
+	}
+	private, err := b.own()
+	if err != nil {
+		return p, env, err
+	}
+	own := []string{filepath.Join(private, "tmp"), b.cache(private)}
+	p.Read = slices.Concat(p.Read, p.Write, programFiles(program))
+	p.Write, p.Pinned, p.Protect = own, own, nil
+	if readOnly {
+		p.Network = sandbox.NetworkOf("off")
+	}
+	return p, env, nil
+}
+
+// programFiles returns the folder with the files of a program behind a link, such as the
+// node_modules of npm install -g.
+func programFiles(program string) []string {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil || real == program {
+		return nil
+	}
+	const modules = string(filepath.Separator) + "node_modules" + string(filepath.Separator)
+	if before, _, found := strings.Cut(real, modules); found {
+		return []string{before + strings.TrimSuffix(modules, string(filepath.Separator))}
+	}
+	return []string{filepath.Dir(real)}
+}

@@ -1,0 +1,90 @@
+package assemble
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/executor"
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/tool/lsp"
+)
+
+// A language server reads the directory and the folders of sandbox.write, and changes only
+// its own.
+func TestLanguageServersCannotChangeTheDirectory(t *testing.T) {
+	extra := t.TempDir()
+	a := make1(t, resolve(t, "/", map[string]string{
+		"model": "chat/m", "base_url": "http://127.0.0.1:1/v1", "sandbox.use": "auto", "sandbox.write": extra,
+		"sandbox.network": "on",
+	}, nil, ""), nil)
+	boxes := newSandboxes(a.confined.sandbox, a.confined, "mark")
+	defer func() {
+		if err := boxes.discard(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, kind := range []event.Sandbox{event.Workspace, event.ReadOnly} {
+		p, _, err := boxes.languagePolicy(executor.Confined{Sandbox: kind, Dir: boxes.dir}, "/bin/gopls")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range p.Write {
+			if sandbox.Contains(boxes.dir, path) || sandbox.Contains(extra, path) || sandbox.Contains(path, boxes.dir) {
+				t.Errorf("%s: it can change %s", kind, path)
+			}
+		}
+		for _, path := range []string{boxes.dir, extra} {
+			if !slices.Contains(p.Read, path) {
+				t.Errorf("%s: it cannot read %s, but %q", kind, path, p.Read)
+			}
+		}
+		if got, want := p.Network, sandbox.NetworkOf(map[event.Sandbox]string{
+			event.Workspace: "on", event.ReadOnly: "off",
+		}[kind]); got != want {
+			t.Errorf("%s: the network is %v, want %v", kind, got, want)
+		}
+	}
+}
+
+// The settings name the servers that package tool/lsp knows.
+func TestLanguageServersAreSettings(t *testing.T) {
+	if got, want := config.LanguageServers(), lsp.Names(); !slices.Equal(got, want) {
+		t.Errorf("the settings name %q, want %q", got, want)
+	}
+}
+
+// Without a sandbox, a language server starts only if every call is allowed, or if the user
+// says so: it can run code of the project.
+func TestLanguageServersNeedSandbox(t *testing.T) {
+	for _, tt := range []struct {
+		use        string
+		permission settle.Permission
+		starts     bool
+	}{
+		{config.LSPAuto, settle.Ask, false},
+		{config.LSPAuto, settle.Deny, false},
+		{config.LSPAuto, settle.Allow, true},
+		{config.LSPOn, settle.Ask, true},
+	} {
+		s := sessionTools{toolFactory: &toolFactory{
+			confinement: &confinement{sandbox: sandboxing{Sandbox: config.Sandbox{Use: config.SandboxOff}}},
+			lsp: languageServers{
+				LSP:  config.LSP{Use: tt.use},
+				mode: func() Mode { return Mode{Permission: tt.permission} },
+			},
+		}}
+		p, err := s.startLanguage(t.Context(), proc.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir()})
+		refused := (*lsp.RefusedError)(nil)
+		if starts := !errors.As(err, &refused); starts != tt.starts {
+			t.Errorf("%s, %s: got %v", tt.use, tt.permission, err)
+		}
+		if p != nil {
+			<-p.Done()
+		}
+	}
+}
