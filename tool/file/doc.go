@@ -27,6 +27,7 @@
 //   - args.go: arguments of the tools
 //   - read.go: the tool read, its limits, and what it suggests for a missing file
 //   - view.go: the part of a file that read shows
+//   - notebook.go: Jupyter notebooks as cells
 //   - media.go: images and binary files
 //   - write.go: the tool write
 //   - snapshot.go: a file's content as loaded, changes since then

@@ -94,6 +94,16 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	} else if has {
 		content = strings.NewReader(text)
 	}
+	if isNotebook(p.Real) {
+		cells, rest, err := readNotebook(contextReader{ctx, content})
+		if err != nil {
+			return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
+		}
+		if cells != nil {
+			return w.readCells(p, cells, in)
+		}
+		content = rest // it is no notebook, or too long for one
+	}
 	v := newView(int(in.Offset), int(in.Limit))
 	if err := v.scan(contextReader{ctx, content}); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)

@@ -1,0 +1,86 @@
+package file
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const header = "(notebook, %d cells, python; shown as cells, which offset and limit count. " +
+	"edit and grep work on the text of the file, which is JSON)\n"
+
+const someNotebook = `{"nbformat":4,"metadata":{"language_info":{"name":"python"}},"cells":[
+{"cell_type":"markdown","source":["# Title\n","text"]},
+{"cell_type":"code","execution_count":3,"source":"print(1)\n","outputs":[
+ {"output_type":"stream","name":"stdout","text":["1\n"]},
+ {"output_type":"execute_result","data":{"text/plain":["2"],"image/png":"aGVsbG8gd29ybGQ="}},
+ {"output_type":"error","ename":"ValueError","evalue":"\u001b[31mno\u001b[0m","traceback":["x"]}]},
+{"cell_type":"code","execution_count":null,"source":[],"outputs":[]}]}`
+
+func TestReadNotebookShowsCells(t *testing.T) {
+	w := newFixture(t)
+	w.put("a.ipynb", someNotebook)
+	want := fmt.Sprintf(header, 3) + `
+[1] markdown
+# Title
+text
+
+[2] code, run 3
+print(1)
+output:
+1
+output:
+2
+output: image/png, 12 bytes, not shown
+output:
+ValueError: no
+
+[3] code
+`
+	if got := w.ok("read", args{"path": "a.ipynb"}).Output; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := w.ok("read", args{"path": "a.ipynb", "offset": 1, "limit": 1}).Output; got != fmt.Sprintf(header, 3)+
+		"\n[1] markdown\n# Title\ntext\n\n(cells 1-1 of 3; read on with offset 2)\n" {
+		t.Errorf("the first cell: %q", got)
+	}
+	if got := w.fails("read", args{"path": "a.ipynb", "offset": 4}); !strings.Contains(got, "has 3 cells") {
+		t.Errorf("beyond the end: %q", got)
+	}
+	// An image was left out: the model does not know the whole file.
+	if got := w.fails("write", args{"path": "a.ipynb", "content": "{}"}); !strings.Contains(got, "has not been read") {
+		t.Errorf("write: %q", got)
+	}
+	w.put("b.ipynb", `{"nbformat":4,"cells":[{"cell_type":"raw","source":"x"}]}`)
+	w.ok("read", args{"path": "b.ipynb"})
+	w.ok("write", args{"path": "b.ipynb", "content": "{}"})
+}
+
+// What is not a notebook is read as text, and a hostile one is bounded.
+func TestReadNotebookOfAnotherForm(t *testing.T) {
+	w := newFixture(t)
+	for _, content := range []string{
+		"no JSON", `{"nbformat":3,"worksheets":[]}`, `[]`, `{"nbformat":4,"cells":[null]}`,
+		`{"nbformat":4,"cells":[{"source":7}]}`, strings.Repeat("[", 20_000),
+	} {
+		w.put("a.ipynb", content)
+		if got := w.ok("read", args{"path": "a.ipynb"}).Output; !strings.HasPrefix(got, "     1\t"+content[:2]) {
+			t.Errorf("%.30q: got %.200q", content, got)
+		}
+	}
+	w.put("a.ipynb", `{"nbformat":4,"cells":[]}`)
+	got := w.ok("read", args{"path": "a.ipynb"}).Output
+	if !strings.HasPrefix(got, "(notebook, 0 cells, unknown language") {
+		t.Errorf("an empty notebook: %q", got)
+	}
+	long := strings.Repeat("é", maxReadBytes)
+	w.put("a.ipynb", `{"nbformat":4,"cells":[{"source":"`+long+`"},{"source":"x","outputs":[{"text":"`+long+`"}]}]}`)
+	first := w.ok("read", args{"path": "a.ipynb"}).Output
+	if len(first) > maxReadBytes+300 || !strings.Contains(first, "(cells 1-1 of 2; read on with offset 2)") {
+		t.Errorf("a long cell has %d bytes: …%q", len(first), first[len(first)-200:])
+	}
+	second := w.ok("read", args{"path": "a.ipynb", "offset": 2}).Output
+	if len(second) > maxCellOutput+500 || !strings.Contains(second, "… (cut, it has 131072 bytes)") {
+		t.Errorf("a long output has %d bytes", len(second))
+	}
+}
