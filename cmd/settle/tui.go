@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/about"
@@ -150,6 +152,7 @@ func (s *streams) terminalOptions(r *config.Resolved, dir string) tui.Options {
 		Version:    version(),
 		DataDir:    r.DataDir,
 		Edit:       s.editor(),
+		PasteImage: image.NewClipboard(runtime.GOOS, assemble.Nowhere(), s.environ, s.getenv).Image,
 		Suspend:    proc.Pause,
 		FreeMemory: tui.FreeMemory,
 		Resume:     func(id string) string { return "settle resume " + id },

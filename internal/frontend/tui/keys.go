@@ -122,6 +122,8 @@ func (u *UI) show(do string) bool {
 		u.suspend()
 	case keymap.ExternalEditor:
 		u.editOutside()
+	case keymap.PasteImage:
+		u.pasteImage()
 	case keymap.Redraw:
 		u.display.screen.Resize(u.Terminal.Size()) // forces a full redraw
 	case keymap.Transcript:

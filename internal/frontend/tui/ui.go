@@ -87,6 +87,8 @@ type Options struct {
 	// Edit opens a text in an external editor, which uses the terminal until it ends; nil
 	// if unavailable.
 	Edit func(ctx context.Context, text string) (string, error)
+	// PasteImage returns the picture in the clipboard; nil if unavailable.
+	PasteImage func(ctx context.Context) (event.Image, error)
 	// Resume is the command that continues a session.
 	Resume func(session string) string
 	// Mask masks secrets.

@@ -50,6 +50,7 @@ const (
 	CutLineStart     = "cut_line_start"
 	CutLineEnd       = "cut_line_end"
 	Paste            = "paste"
+	PasteImage       = "paste_image"
 	AllowOnce        = "allow_once"
 	AllowSession     = "allow_session"
 	EditCommand      = "edit_command"
@@ -115,6 +116,7 @@ func Actions() []Action {
 		prompt(CutLineStart, "cut to the line's start", "ctrl+u"),
 		prompt(CutLineEnd, "cut to the line's end", "ctrl+k"),
 		prompt(Paste, "paste the cut text", "ctrl+y"),
+		prompt(PasteImage, "paste the image in the clipboard", "ctrl+v"),
 		answer(AllowOnce, "answer a question: allow once", "y"),
 		answer(AllowSession, "answer a question: allow for the session", "s"),
 		answer(EditCommand, "answer a question: edit the command, then run it", "tab"),
