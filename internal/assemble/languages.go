@@ -46,7 +46,7 @@ func (t *sessionTools) openLanguages() (project bool) {
 		return false
 	}
 	t.languages = lsp.Open(lsp.Config{
-		Dir: dir, Env: t.withoutSecrets(), Marker: t.info.Marker, Lock: t.info.Lock, Languages: installed,
+		Dir: dir, Env: t.withoutSecrets, Marker: t.info.Marker, Lock: t.info.Lock, Languages: installed,
 		Timeout: t.lsp.Timeout, Version: t.lsp.version, Logger: t.logger,
 	}.Starting(t.startLanguage))
 	return slices.ContainsFunc(installed, func(l lsp.Language) bool { return l.ServesProject(dir) })

@@ -53,7 +53,7 @@ func connect(ctx, life context.Context, c *Config, l Language) (*connection, err
 	conn := &connection{found: newPublished(), cut: cut, drained: make(chan struct{})}
 	out, in := io.Pipe()
 	spec := proc.Spec{
-		Argv: append([]string{l.program}, l.Args...), Dir: c.Dir, Env: overlaid(c.Env, l.Env), Marker: c.Marker,
+		Argv: append([]string{l.program}, l.Args...), Dir: c.Dir, Env: overlaid(c.Env(), l.Env), Marker: c.Marker,
 		Lock: c.Lock, Input: proc.PipeInput, Stdout: in, Stderr: &conn.complaint,
 	}
 	var err error

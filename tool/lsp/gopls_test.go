@@ -39,7 +39,7 @@ func TestGopls(t *testing.T) {
 		}
 	}
 	s := session{Servers: lsp.Open(lsp.Config{
-		Dir: dir, Env: os.Environ(), Marker: t.Name(), Timeout: patience,
+		Dir: dir, Env: os.Environ, Marker: t.Name(), Timeout: patience,
 		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return program, nil }),
 	}.Starting(proc.Start)), dir: dir}
 	defer func() {

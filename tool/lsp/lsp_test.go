@@ -40,7 +40,8 @@ func open(t *testing.T, mode string, timeout time.Duration) session {
 	}
 	starts := 0
 	s := lsp.Open(lsp.Config{
-		Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), fakeMode + "=" + mode}, Marker: t.Name(),
+		Dir: dir, Marker: t.Name(),
+		Env:       func() []string { return []string{"PATH=" + os.Getenv("PATH"), fakeMode + "=" + mode} },
 		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return self, nil }),
 		Timeout:   timeout,
 	}.Starting(func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {

@@ -21,8 +21,9 @@ const (
 	// lateTimeout bounds the wait for a server that did not answer the last check in time:
 	// it is still loading, and each edit would wait for the whole timeout.
 	lateTimeout = time.Second
-	// jobTimeout bounds one check; a server that is silent for longer is ended.
-	jobTimeout = 2 * time.Minute
+	// jobTimeout bounds one check, for which no call waits; a server that is silent for longer
+	// is ended. Large projects take minutes to load.
+	jobTimeout = 10 * time.Minute
 )
 
 // server is one language server of a session. Its owner goroutine does one job at a time.

@@ -19,8 +19,8 @@ import (
 type Config struct {
 	// Dir is the session's working directory, absolute and without links.
 	Dir string
-	// Env is the environment of servers.
-	Env []string
+	// Env returns the environment of servers. Most sessions start none.
+	Env func() []string
 	// Marker and Lock are the fields of [proc.Spec].
 	Marker string
 	Lock   *os.File
