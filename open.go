@@ -229,14 +229,19 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		list = slices.DeleteFunc(list, func(t tool.Tool) bool { return t.Spec().Name == ask.Name })
 	}
 	if s.agents != nil {
-		list = append(list, task.Tools(s.agents)...)
+		list = append(list, task.Tools(s.agents, c.Tasks.Kinds...)...)
 	}
 	tools, err := tool.NewSet(list...)
-	if err != nil || s.origin == nil || s.origin.Order.Tools == nil {
+	if err != nil || s.origin == nil || !s.origin.isRestricted() {
 		return tools, err
 	}
 	chosen := slices.Clone(s.origin.Order.Tools)
-	return tools.Only(slices.DeleteFunc(chosen, func(name string) bool { return name == ask.Name })...)
+	if chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == ask.Name }); chosen != nil {
+		if _, err := tools.Only(chosen...); err != nil {
+			return nil, err // the call names a tool that does not exist
+		}
+	}
+	return tools.Only(s.origin.offered(tools.Names())...)
 }
 
 // shellTool is the name of the tool that runs a person's commands.

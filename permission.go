@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,6 +68,8 @@ func (s *Session) approverOf(
 // in a worktree has a judge for the worktree, with the same rules and nothing remembered.
 func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 	switch {
+	case s.origin != nil && s.origin.permission != "":
+		return s.setStricterJudge(c)
 	case s.origin != nil && (c.Judge == nil || !s.origin.Order.Worktree):
 		s.judge = s.origin.parent.judge
 	case c.Judge != nil:
@@ -75,6 +78,20 @@ func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 		}
 	case c.Permission != Allow, c.Hooks != nil, runsHeldCall(log): // hooks may require approval
 		s.judge = &permissionJudge{permission: c.Permission}
+	}
+	return nil
+}
+
+// setStricterJudge sets the judge of a child whose kind, or a parent's kind, has a stricter
+// permission. It remembers nothing of the parent's approvals.
+func (s *Session) setStricterJudge(c SessionConfig) (err error) {
+	stricter := s.origin.permission
+	if c.Tasks == nil || c.Tasks.Judge == nil {
+		s.judge = &permissionJudge{permission: stricter.Stricter(cmp.Or(c.Permission, Ask))}
+		return nil
+	}
+	if s.judge, err = c.Tasks.Judge(stricter); err != nil {
+		return fmt.Errorf("cannot make the rules of the session: %w", err)
 	}
 	return nil
 }

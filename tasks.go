@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -31,6 +32,11 @@ type Tasks struct {
 	// Model returns the model that a call names. Without it, children have their parent's
 	// model.
 	Model func(ctx context.Context, name string) (model.Config, error)
+	// Kinds are the kinds of children that a call can choose. A kind only restricts.
+	Kinds []task.Kind
+	// Judge, if set, makes the judge of a child whose kind has a stricter permission than its
+	// parent. Without it, the permission alone decides.
+	Judge func(stricter Permission) (Judge, error)
 	// Worktrees, if set, makes the git worktrees of children. InDirectory changes the
 	// configuration of a child that has one: it receives the parent's configuration and the
 	// directory, and returns a configuration whose tools and Judge are for that directory.
@@ -39,6 +45,25 @@ type Tasks struct {
 	InDirectory func(ctx context.Context, c SessionConfig, dir string) (SessionConfig, error)
 	// Configure, if set, changes the configuration of a child's session before it is opened.
 	Configure func(SessionConfig) SessionConfig
+
+	plain *systemPrompt // without a kind's prompt; nil if the prompt has none
+}
+
+// systemPrompt is the system prompt of a session, for all models.
+type systemPrompt struct {
+	text    string
+	prompts map[string]string
+}
+
+// with returns the prompt with a kind's instructions at the end.
+func (p systemPrompt) with(k *task.Kind) systemPrompt {
+	role := "\n\n# Your part\n\nYou are the agent " + k.Name() + ", which another agent started. " +
+		"Follow these instructions where they do not contradict the user's.\n\n" + k.Prompt
+	out := systemPrompt{text: p.text + role, prompts: map[string]string{}}
+	for name, text := range p.prompts {
+		out.prompts[name] = text + role
+	}
+	return out
 }
 
 // AtEnd selects what happens to background children at the end of a turn.
@@ -83,6 +108,51 @@ type origin struct {
 
 	parent *Session
 	depth  int // 1 for the child of a session that is no child
+	// permission is the strictest permission of the kinds of the child and its parents; ""
+	// for none.
+	permission Permission
+	// kinds are the kinds of the child and its parents, which bound its tools.
+	kinds []*task.Kind
+}
+
+// restrict sets the restrictions of a child of the session.
+func (o *origin) restrict(parent *Session) {
+	if from := parent.origin; from != nil {
+		o.permission, o.kinds = from.permission, from.kinds
+	}
+	k := o.Order.Kind
+	if k == nil {
+		return
+	}
+	o.kinds = append(slices.Clone(o.kinds), k)
+	if k.Permission != "" && k.Permission != Allow {
+		o.permission = k.Permission.Stricter(cmp.Or(o.permission, k.Permission))
+	}
+}
+
+// offered returns the tools that a child has of a list: at most the tools of its parent.
+func (o *origin) offered(names []string) []string {
+	for from := o; from != nil; from = from.parent.origin {
+		if chosen := from.Order.Tools; chosen != nil {
+			names = slices.DeleteFunc(
+				slices.Clone(names), func(name string) bool { return !slices.Contains(chosen, name) },
+			)
+		}
+	}
+	for _, k := range o.kinds {
+		names = k.Allowed(names)
+	}
+	return names
+}
+
+// isRestricted reports whether a child has fewer tools than the session of its host.
+func (o *origin) isRestricted() bool {
+	for from := o; from != nil; from = from.parent.origin {
+		if from.Order.Tools != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(o.kinds, func(k *task.Kind) bool { return k.Tools != nil || k.Without != nil })
 }
 
 // spawner returns the Spawner of the session's child agents; nil if it may have none.
@@ -119,6 +189,9 @@ func (s *Session) spawner(c SessionConfig, log *journal.Log) *agents.Spawner {
 // order's model and stricter limits.
 func (s *Session) childConfig(ctx context.Context, c SessionConfig, o task.Order) (SessionConfig, error) {
 	c.Model = s.Model()
+	if plain := c.Tasks.plain; plain != nil { // the prompt of the parent's kind is not the child's
+		c.System, c.Prompts = plain.text, plain.prompts
+	}
 	if o.Model != "" && o.Model != c.Model.Name {
 		if c.Tasks.Model == nil {
 			return c, fmt.Errorf("cannot start an agent with the model %q: this session has only %q; leave model out",
@@ -130,14 +203,13 @@ func (s *Session) childConfig(ctx context.Context, c SessionConfig, o task.Order
 		}
 		c.Model = m
 	}
-	if o.Steps > 0 && (c.Limits.Steps == 0 || o.Steps < c.Limits.Steps) {
-		c.Limits.Steps = o.Steps
+	var budget task.Budget
+	if o.Kind != nil {
+		budget = o.Kind.Budget
 	}
-	for _, limit := range []time.Duration{c.Tasks.Time, o.Time} {
-		if limit > 0 && (c.Limits.Time == 0 || limit < c.Limits.Time) {
-			c.Limits.Time = limit
-		}
-	}
+	c.Limits.Steps = least(c.Limits.Steps, o.Steps, budget.Steps)
+	c.Limits.Time = least(c.Limits.Time, c.Tasks.Time, o.Time, budget.Time)
+	c.Limits.Tokens, c.Limits.Cost = least(c.Limits.Tokens, budget.Tokens), least(c.Limits.Cost, budget.Cost)
 	// A child ends before its parent's call is abandoned.
 	c.InterruptGrace = cmp.Or(c.InterruptGrace, 250*time.Millisecond) * 3 / 5
 	tasks := *c.Tasks
@@ -150,12 +222,31 @@ func (s *Session) childConfig(ctx context.Context, c SessionConfig, o task.Order
 	return c, nil
 }
 
+// least returns the smallest limit; limits that are not positive do not count.
+func least[N int | int64 | float64 | time.Duration](limit N, more ...N) N {
+	for _, n := range more {
+		if n > 0 && (limit <= 0 || n < limit) {
+			limit = n
+		}
+	}
+	return limit
+}
+
 // openChild opens the session of a child agent, in its worktree if it has one.
 func (s *Session) openChild(ctx context.Context, c SessionConfig, from *origin) (_ agents.Session, err error) {
 	if w := from.Start.Worktree; w != nil {
 		if c, err = c.Tasks.InDirectory(ctx, c, w.Dir); err != nil {
 			return nil, err
 		}
+	}
+	if from.restrict(s); from.permission != "" {
+		c.Permission = from.permission
+	}
+	if k := from.Order.Kind; k != nil {
+		tasks := *c.Tasks
+		tasks.plain = &systemPrompt{c.System, c.Prompts}
+		with := tasks.plain.with(k)
+		c.System, c.Prompts, c.Tasks = with.text, with.prompts, &tasks
 	}
 	opened, err := s.host.session(ctx, from.Start.Session, c, from)
 	if err != nil {

@@ -45,9 +45,19 @@ type ChildStarted struct {
 	Call  string `json:"call,omitempty"`
 	Title string `json:"title,omitempty"` // its task in one line, for people
 	Model string `json:"model,omitempty"`
+	// Agent is the definition of its kind; nil for a child without one.
+	Agent *AgentSource `json:"agent,omitempty"`
 	// Worktree is the child's own git worktree; nil if it works in its parent's
 	// directory.
 	Worktree *Worktree `json:"worktree,omitempty"`
+}
+
+// AgentSource names the definition of a kind of child agent as it was when the child's parent
+// was opened.
+type AgentSource struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitempty"` // its file
+	Hash string `json:"hash,omitempty"` // SHA-256 of the file's content, in hexadecimal
 }
 
 // Worktree is a git worktree that settle creates for a child agent. While settle owns

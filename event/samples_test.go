@@ -93,6 +93,7 @@ func sessionSamples() []Event {
 		}},
 		{Turn: "t000001", Item: "i000001", Data: ChildStarted{
 			Child: "c000001", Session: "s2", Call: "i000001", Title: "look for the bug", Model: "gpt",
+			Agent: &AgentSource{Name: "reviewer", Path: "/w/.claude/agents/reviewer.md", Hash: "ab12"},
 			Worktree: &Worktree{
 				Path:   "/data/worktrees/s2",
 				Dir:    "/data/worktrees/s2/sub",

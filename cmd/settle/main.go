@@ -21,6 +21,7 @@
 //   - mcp.go: settle mcp
 //   - acp.go: settle acp
 //   - exec.go: settle exec (Codex)
+//   - agents.go: settle agents
 //   - appserver.go: settle app-server (Codex)
 //   - execserver.go: settle exec-server (Codex)
 //   - claude.go: settle claude

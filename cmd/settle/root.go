@@ -77,7 +77,7 @@ func newRoot(s *streams) *cobra.Command {
 		newCompact(s), newUsage(s), newServe(s),
 	)
 	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newPrompt(s), newMCPServers(s),
-		newSkills(s), newHooks(s), newUpdate(s), newVersion(s))
+		newSkills(s), newAgents(s), newHooks(s), newUpdate(s), newVersion(s))
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
 	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))

@@ -91,6 +91,9 @@ func (s *Spawner) Spawn(ctx context.Context, o task.Order) (task.Child, error) {
 		return nil, err
 	}
 	start := event.ChildStarted{Session: session.NewID(), Title: o.Title, Model: prepared.Model}
+	if o.Kind != nil {
+		start.Agent = &o.Kind.Source
+	}
 	if o.Worktree {
 		if start.Worktree, err = s.planWorktree(ctx, start.Session); err != nil {
 			return nil, err

@@ -178,7 +178,7 @@ func (o Options) configure(c *settle.SessionConfig, tools []string, confined *co
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended
 	c.Limits, c.Retry, c.Compaction = limits(r), retry(r), settle.Compaction(r.Compact)
-	c.Tasks, c.Hooks = o.tasks(tools), o.hooks(confined)
+	c.Tasks, c.Hooks = o.tasks(tools, confined), o.hooks(confined)
 	c.Confinement = confined.report(o.mode(c.Permission))
 }
 

@@ -24,6 +24,7 @@
 // Other files:
 //
 //   - firstrequest.go: what a new session would send first
+//   - kinds.go: kinds of child agents, from the definitions of several formats
 //   - ceiling.go: the stricter of the user's and a client's settings
 //   - directory.go: which working directories are refused
 //   - extent.go: folders that a client adds to the sandbox

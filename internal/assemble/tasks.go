@@ -11,7 +11,7 @@ import (
 )
 
 // tasks returns the configuration of child agents; nil for none.
-func (o Options) tasks(names []string) *settle.Tasks {
+func (o Options) tasks(names []string, c *confinement) *settle.Tasks {
 	s := o.Settings.Tasks
 	if !slices.Contains(names, task.Name) || s.Depth == 0 || s.AtOnce == 0 || s.PerSession == 0 {
 		return nil
@@ -24,6 +24,7 @@ func (o Options) tasks(names []string) *settle.Tasks {
 	if o.Resolve != nil {
 		t.Model = o.childModel
 	}
+	t.Kinds, t.Judge = o.Kinds().Kinds, o.stricterJudge(c)
 	return t
 }
 

@@ -74,6 +74,7 @@ func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir st
 	if c.Tasks != nil && made.Tasks != nil {
 		tasks := *c.Tasks
 		tasks.Model, tasks.Worktrees, tasks.InDirectory = made.Tasks.Model, made.Tasks.Worktrees, made.Tasks.InDirectory
+		tasks.Judge = made.Tasks.Judge
 		c.Tasks = &tasks
 	}
 	return c, nil

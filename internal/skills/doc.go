@@ -23,6 +23,7 @@
 // Other files:
 //
 //   - sources.go: the folders that are read
+//   - agent.go: definitions of kinds of child agents
 //   - catalog.go: the list of skills in the prompt, bounded
 //   - fill.go: arguments of commands
 package skills

@@ -14,6 +14,7 @@ func claudeForms() []*form {
 	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep",
 		`&", background`, `&", run_in_background`).Replace
 	editor := &form{tool: "edit", read: readEditor}
+	taskNames := [][2]string{{"background", "run_in_background"}, {"agent", "subagent_type"}}
 	return []*form{
 		{
 			name: "Bash", tool: "shell", offered: true, description: words,
@@ -55,12 +56,11 @@ func claudeForms() []*form {
 			ignored: []string{"answers", "annotations", "metadata"},
 		},
 		{
-			name: "Task", tool: "task", offered: true, renames: [][2]string{{"background", "run_in_background"}},
-			ignored: []string{"subagent_type"}, read: readTask, write: writeTask,
+			name: "Task", tool: "task", offered: true, renames: taskNames, optional: []string{"agent"}, read: readTask,
+			write: writeTask,
 		},
 		{
-			name: "Agent", tool: "task", renames: [][2]string{{"background", "run_in_background"}},
-			ignored: []string{"subagent_type"}, read: readTask,
+			name: "Agent", tool: "task", renames: taskNames, optional: []string{"agent"}, read: readTask,
 		},
 		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
 		{name: "WebFetch", tool: "web_fetch", ignored: []string{"prompt"}},

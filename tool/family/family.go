@@ -57,6 +57,14 @@ func settleForms() []*form {
 	}
 }
 
+// ToolOf returns settle's name of a tool that a family names; "" for an unknown name.
+func ToolOf(name string) string {
+	if f := Claude.named(name); f != nil {
+		return f.tool
+	}
+	return ""
+}
+
 // named returns the form with the name, preferably the family's.
 func (f Family) named(name string) *form {
 	if f == None {

@@ -22,6 +22,9 @@ type form struct {
 	renames [][2]string
 	// omitted are settle's arguments that the family does not have.
 	omitted []string
+	// optional are settle's arguments that the tool does not have in every session, where
+	// they have no meaning.
+	optional []string
 	// ignored are arguments without a meaning in settle that models of the family can send.
 	ignored []string
 	// read converts arguments to settle's form, after renames and without ignored
@@ -38,7 +41,7 @@ func (f *form) suits(spec tool.Spec) bool {
 	if !ok || spec.Name != f.tool {
 		return false
 	}
-	properties, ok := schema.child("properties")
+	properties, ok := schema.properties()
 	// others can be missing, such as arguments for a sandbox
 	return ok && (len(f.renames) == 0 || properties.has(f.renames[0][0]))
 }
@@ -57,7 +60,7 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	if !ok {
 		return of
 	}
-	properties, ok := schema.child("properties")
+	properties, ok := schema.properties()
 	if !ok {
 		return of
 	}
@@ -77,9 +80,9 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	return of
 }
 
-// child returns a member that is an object.
-func (o *object) child(key string) (*object, bool) {
-	m := o.find(key)
+// properties returns the properties of a schema.
+func (o *object) properties() (*object, bool) {
+	m := o.find("properties")
 	if m == nil {
 		return nil, false
 	}

@@ -62,7 +62,7 @@ func (f Family) brief(spec tool.Spec) tool.Spec {
 		if m := schema.find("additionalProperties"); m != nil && m.value == "false" {
 			schema.drop("additionalProperties")
 		}
-		if properties, ok := schema.child("properties"); ok {
+		if properties, ok := schema.properties(); ok {
 			for n := range properties.members {
 				if p, ok := parse(properties.members[n].value); ok {
 					p.drop("minLength", "minimum")
@@ -150,6 +150,7 @@ func (v *View) Read(name, arguments string) Call {
 		return as(f.tool, arguments) // the tool reports the errors in them
 	}
 	given.drop(f.ignored...)
+	v.dropOptional(f, given)
 	if check := v.checks[name]; check != nil {
 		if err := check.Check([]byte(given.String())); err != nil {
 			if v.set.Check(f.tool, json.RawMessage(arguments)) == nil {
@@ -167,6 +168,38 @@ func (v *View) Read(name, arguments string) Call {
 		return c
 	}
 	return as(settles, given.String())
+}
+
+// plainAgent is Claude Code's name for a child agent without a definition.
+const plainAgent = "general-purpose"
+
+// dropOptional drops the arguments that the session's tool does not have.
+func (v *View) dropOptional(f *form, given *object) {
+	for _, key := range f.optional {
+		theirs := key
+		for _, r := range f.renames {
+			if r[0] == key {
+				theirs = r[1]
+			}
+		}
+		if given.text(theirs) == plainAgent || !v.hasArgument(f.tool, key) {
+			given.drop(theirs)
+		}
+	}
+}
+
+// hasArgument reports whether one of the session's tools has an argument.
+func (v *View) hasArgument(name, argument string) bool {
+	t, ok := v.set.Lookup(name)
+	if !ok {
+		return false
+	}
+	schema, ok := parse(string(t.Spec().Schema))
+	if !ok {
+		return false
+	}
+	properties, ok := schema.properties()
+	return ok && properties.has(argument)
 }
 
 func (v *View) unknown(name string) error {

@@ -21,6 +21,7 @@ func Names() []string { return []string{Name, NameCheck, NameMessage, NameCancel
 type Arguments struct {
 	Description string   `json:"description"`
 	Prompt      string   `json:"prompt"`
+	Agent       string   `json:"agent,omitempty"`
 	Background  bool     `json:"background,omitempty"`
 	Worktree    bool     `json:"worktree,omitempty"`
 	Model       string   `json:"model,omitempty"`
@@ -29,10 +30,16 @@ type Arguments struct {
 	TimeoutMS   int64    `json:"timeout_ms,omitempty"`
 }
 
-var schema = sync.OnceValue(func() tool.Option {
+// schema returns the schema of task; a call can choose a kind if there are kinds.
+func schema(kinds []Kind) tool.Option {
+	agent := ""
+	if len(kinds) > 0 {
+		agent = `
+    "agent": ` + property(kinds) + ","
+	}
 	return tool.WithSchema(`{
   "type": "object",
-  "properties": {
+  "properties": {` + agent + `
     "description": {"type": "string", "description": "3 to 8 words, for the user."},
     "prompt": {"type": "string", "description": "The agent does not see this conversation: include all that it needs, and what to answer."},
     "background": {"type": "boolean", "description": "Return at once; you receive the result when it ends."},
@@ -45,7 +52,7 @@ var schema = sync.OnceValue(func() tool.Option {
   "required": ["description", "prompt"],
   "additionalProperties": false
 }`)
-})
+}
 
 var checkSchema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{

@@ -12,6 +12,7 @@
 //
 // Other files:
 //
+//   - kind.go: kinds of child agents, which only restrict
 //   - args.go: names and arguments of the tools
 //   - text.go: the report that the parent's model receives
 package task

@@ -33,6 +33,8 @@ type Order struct {
 	Call   string
 	Title  string
 	Prompt string
+	// Kind is the kind of the child; nil for a child like its parent.
+	Kind *Kind
 	// Model is another model than the parent's; "" for the parent's.
 	Model string
 	// Tools are the parent's tools that the child gets; nil for all.

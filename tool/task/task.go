@@ -14,9 +14,10 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Tools returns the tools task, check_task, message_task and cancel_task.
-func Tools(s Spawner) []tool.Tool {
-	t := tools{s}
+// Tools returns the tools task, check_task, message_task and cancel_task. A call of task can
+// choose one of the kinds.
+func Tools(s Spawner, kinds ...Kind) []tool.Tool {
+	t := tools{s, kinds}
 	return []tool.Tool{
 		tool.Must(
 			tool.New(
@@ -24,7 +25,7 @@ func Tools(s Spawner) []tool.Tool {
 				"Start an agent, which works on a task in its own session and returns its answer: for work that would fill your context "+
 					"or, with several calls in one response, for parallel parts. It has your permissions, and ends if your turn is interrupted.",
 				t.start,
-				schema(),
+				schema(kinds),
 				tool.WithTimeout(callTimeout),
 				tool.ReadOnly(),
 				tool.WithTitle(Arguments.title),
@@ -41,7 +42,10 @@ func Tools(s Spawner) []tool.Tool {
 }
 
 // tools are the functions of the tools.
-type tools struct{ spawner Spawner }
+type tools struct {
+	spawner Spawner
+	kinds   []Kind
+}
 
 // callTimeout bounds a call that waits for a child. The child has its own, shorter limit.
 const callTimeout = 25 * time.Hour
@@ -62,15 +66,15 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 	if strings.TrimSpace(a.Prompt) == "" {
 		return tool.Result{}, errors.New("cannot start an agent without a prompt")
 	}
-	child, err := t.spawner.Spawn(ctx, Order{
-		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools,
-		Background: a.Background, Worktree: a.Worktree,
-		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond,
-	})
+	order, err := t.order(call, a)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	if a.Background {
+	child, err := t.spawner.Spawn(ctx, order)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if order.Background {
 		s := child.Status()
 		return tool.Result{
 			Output: fmt.Sprintf(
@@ -90,6 +94,25 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 		Output: Report(s.ChildStarted, *s.Ended), Failed: s.Ended.Outcome != event.Completed,
 		Aborted: ctx.Err() != nil, Detail: detail(s),
 	}, nil
+}
+
+// order returns the order of a call: what it requests, and what its kind defines.
+func (t tools) order(call tool.Call, a Arguments) (Order, error) {
+	o := Order{
+		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools,
+		Background: a.Background, Worktree: a.Worktree,
+		Steps: a.MaxSteps, Time: time.Duration(a.TimeoutMS) * time.Millisecond,
+	}
+	kind, err := find(t.kinds, a.Agent)
+	if err != nil || kind == nil {
+		return o, err
+	}
+	o.Kind, o.Title = kind, oneLine(kind.Name()+": "+a.Description)
+	o.Background, o.Worktree = o.Background || kind.Background, o.Worktree || kind.Worktree
+	if o.Model == "" {
+		o.Model = kind.Model
+	}
+	return o, nil
 }
 
 // stuckTimeout bounds the wait for a cancelled child; the turn has abandoned the call by
@@ -128,7 +151,7 @@ func detail(s Status) json.RawMessage {
 func (t tools) check(ctx context.Context, r reference) (tool.Result, error) {
 	children := t.spawner.Children()
 	if r.Task != "" {
-		c, err := find(children, r.Task)
+		c, err := childOf(children, r.Task)
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -180,7 +203,7 @@ func await(ctx context.Context, children []Child) {
 }
 
 func (t tools) message(ctx context.Context, r reference) (tool.Result, error) {
-	c, err := find(t.spawner.Children(), r.Task)
+	c, err := childOf(t.spawner.Children(), r.Task)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -195,7 +218,7 @@ func (t tools) message(ctx context.Context, r reference) (tool.Result, error) {
 const ByModel = "model"
 
 func (t tools) cancel(ctx context.Context, r reference) (tool.Result, error) {
-	c, err := find(t.spawner.Children(), r.Task)
+	c, err := childOf(t.spawner.Children(), r.Task)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -208,7 +231,7 @@ func (t tools) cancel(ctx context.Context, r reference) (tool.Result, error) {
 	return tool.Result{Output: Line(c.Status(), time.Now())}, nil
 }
 
-func find(children []Child, id string) (Child, error) {
+func childOf(children []Child, id string) (Child, error) {
 	var ids []string
 	for _, c := range children {
 		s := c.Status()

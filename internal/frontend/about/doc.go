@@ -6,6 +6,7 @@
 //
 // Other files:
 //
+//   - agents.go: settle agents: the table and problems
 //   - prompt.go: settle prompt: a table and texts
 //   - download.go: downloads for update, bounded
 //   - verify.go: which signatures and checksums update accepts

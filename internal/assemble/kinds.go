@@ -1,0 +1,137 @@
+package assemble
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/skills"
+	"github.com/settle-agent/settle/tool/family"
+	"github.com/settle-agent/settle/tool/task"
+)
+
+// Kinds are the kinds of child agents of a directory.
+type Kinds struct {
+	skills.FoundAgents
+
+	// Kinds are the usable definitions, in the order of Agents.
+	Kinds []task.Kind
+}
+
+// Kinds returns the kinds of child agents. If tools run on another machine, there are none,
+// because that machine does not have their files.
+func (o Options) Kinds() (out Kinds) {
+	if o.Settings.Executor != "" {
+		return out
+	}
+	out.FoundAgents = skills.FindAgents(o.Sources())
+	for n := range out.Agents {
+		out.Kinds = append(out.Kinds, o.kind(&out.Agents[n]))
+	}
+	return out
+}
+
+// Kinds returns the current kinds of child agents. The model's list does not change while
+// the session is open (C21).
+func (a *Agent) Kinds() Kinds { return a.from.Kinds() }
+
+// kind converts a definition, and adds warnings to it.
+func (o Options) kind(a *skills.Agent) task.Kind {
+	k := task.Kind{
+		Source: event.AgentSource{Name: a.Name, Path: a.Path, Hash: a.Hash}, About: a.About, Prompt: a.Prompt,
+		Permission: event.Permission(a.Permission), Budget: task.Budget(a.Budget),
+		Background: a.Background, Worktree: a.Worktree,
+	}
+	warn := func(text string) { a.Warnings = append(a.Warnings, text) }
+	switch {
+	case a.Model == "":
+	case o.Resolve == nil:
+		warn(fmt.Sprintf("its model %q is not used: this command has one model", a.Model))
+	case !strings.Contains(a.Model, "/"):
+		warn(fmt.Sprintf("its model %q is not used: name it as PROVIDER/NAME", a.Model))
+	default:
+		k.Model = a.Model
+	}
+	if a.Tools.Only != nil {
+		k.Tools = []string{}
+		for _, name := range a.Tools.Only {
+			if base, pattern, limited := strings.Cut(name, "("); limited {
+				warn(fmt.Sprintf("its limit %s(%s of a tool is not in force: the whole tool is meant", base, pattern))
+				name = base
+			}
+			if name == task.All {
+				k.Tools = nil
+				break
+			}
+			k.Tools = append(k.Tools, settleTools(name)...)
+		}
+	}
+	for _, name := range a.Tools.Without {
+		if base, _, limited := strings.Cut(name, "("); limited {
+			warn(fmt.Sprintf("its limit %s of a tool takes the whole tool away", name))
+			name = base
+		}
+		k.Without = append(k.Without, removedTools(a.Format, name)...)
+	}
+	for _, name := range slices.Concat(k.Tools, k.Without) {
+		if !slices.Contains(toolNames(), name) && !strings.HasPrefix(name, "mcp__") && name != task.All &&
+			!slices.Contains(task.Names(), name) {
+			warn(fmt.Sprintf("settle has no tool %q", name))
+		}
+	}
+	return k
+}
+
+// removedTools returns settle's names of a tool that a definition takes away. A patch also
+// writes and edits; in opencode's permissions, edit stands for every change of a file.
+func removedTools(format skills.Format, name string) []string {
+	switch tools := settleTools(name); {
+	case format == skills.FormatOpencode && name == "edit":
+		return []string{"edit", "write", "apply_patch"}
+	case slices.Contains(tools, "write"):
+		return append(tools, "apply_patch")
+	default:
+		return tools
+	}
+}
+
+// settleTools returns settle's names of a tool in a definition. Some names stand for several
+// tools.
+func settleTools(name string) []string {
+	switch name {
+	case "bash":
+		return []string{"shell", "job"}
+	case "edit", "Edit":
+		return []string{"edit", "apply_patch"}
+	case "webfetch":
+		return []string{"web_fetch"}
+	case "websearch":
+		return []string{"web_search"}
+	case "todowrite", "todoread":
+		return []string{"plan"}
+	case task.Name, "Task", "Agent":
+		return task.Names()
+	}
+	if own := family.ToolOf(name); own == "shell" {
+		return []string{"shell", "job"}
+	} else if own != "" {
+		return []string{own}
+	}
+	return []string{name}
+}
+
+// stricterJudge returns the function that makes the judge of a child whose kind has a
+// stricter permission.
+func (o Options) stricterJudge(c *confinement) func(settle.Permission) (settle.Judge, error) {
+	return func(stricter settle.Permission) (settle.Judge, error) {
+		o := o
+		o.below, o.Ceiling = true, stricter.Stricter(o.Ceiling)
+		build, err := o.judge(stricter.Stricter(o.permission()), c)
+		if err != nil {
+			return nil, err
+		}
+		return build()
+	}
+}
