@@ -41,7 +41,7 @@ type job struct {
 
 func newJob(t *testing.T, turns string) *job {
 	t.Helper()
-	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), notes: make(chan string, 1)}
+	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), notes: make(chan string, 9)}
 	j.url, j.env = secure(t, http.FileServer(http.Dir(dist(t))))
 	j.model = fakeModel(t, turns)
 	key, err := signing()
@@ -63,7 +63,7 @@ func newJob(t *testing.T, turns string) *job {
 		"path",
 	)
 	// gh is the one program of the runner that cannot be had here: it has to be signed in.
-	gh := "#!/bin/sh\n[ \"$1 $2\" = 'pr comment' ] && [ \"$GH_TOKEN\" = token ] || exit 1\nwhile [ \"$1\" != --body-file ]; do echo \"$1\"; shift; done >\"" + j.scratch + "/gh\"; cp \"$2\" \"" + j.scratch + "/comment\"\n"
+	gh := "#!/bin/sh\nif [ \"$1\" = api ]; then shift; echo \"$@\" >>\"" + j.scratch + "/api\"; case \"$*\" in *line=9\\ *) exit 1;; esac; exit 0; fi\n[ \"$1 $2\" = 'pr comment' ] && [ \"$GH_TOKEN\" = token ] || exit 1\nwhile [ \"$1\" != --body-file ]; do echo \"$1\"; shift; done >\"" + j.scratch + "/gh\"; cp \"$2\" \"" + j.scratch + "/comment\"\n"
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "gh"), []byte(gh), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +153,8 @@ func (j *job) action(inputs map[string]string) (code int) {
 		"runner.temp":                      j.scratch,
 		"github.token":                     "token",
 		"github.event.pull_request.number": "7",
+
+		"github.event.pull_request.head.sha": "abc",
 	}
 	value := func(text string) string {
 		return expression.ReplaceAllStringFunc(text, func(e string) string {
@@ -359,6 +361,43 @@ func TestActionFails(t *testing.T) {
 	}
 }
 
+// findings is the answer of a review, with lines in the diff (3), not in it (9), and none.
+const findings = looks + `{"items": [{"say": "{\"summary\":\"Three problems.\",\"findings\":[` +
+	`{\"file\":\"a $(touch evil).go\",\"line\":3,\"severity\":\"high\",\"text\":\"It $(touch evil) panics.\"},` +
+	`{\"file\":\"b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"Old.\"},` +
+	`{\"file\":\"c.go\",\"line\":0,\"severity\":\"low\",\"text\":\"Long.\"}]}"}]}`
+
+// A review has a comment for each finding of the diff, and always a summary.
+func TestActionReviews(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns, comment string
+		code, api      int
+	}{
+		"findings": {findings, "settle review, 3 findings: Three problems.", 0, 3},
+		"failure":  {refuses, "settle review failed, and has no findings: ", 1, 0},
+		"prose":    {answers, "settle review failed, and has no findings: the answer is not JSON", 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, c.turns)
+			code := j.action(map[string]string{
+				"review": "true", "base": "origin/main", "model": "chat/m", "args": "--base-url " + j.model,
+				"version": version, "install-url": j.url,
+			})
+			comment, api := j.read(filepath.Join(j.scratch, "comment")), j.read(filepath.Join(j.scratch, "api"))
+			if code != c.code || !strings.Contains(comment, c.comment) || strings.Count(api, "\n") != c.api {
+				t.Errorf("exit code %d, comment %q, api %q", code, comment, api)
+			}
+			if c.api > 0 && (!strings.Contains(api, "path=a $(touch evil).go -F line=3 -f side=RIGHT") ||
+				!strings.Contains(api, "path=c.go -f subject_type=file")) {
+				t.Errorf("api: %s", api)
+			}
+			if _, err := os.Stat(filepath.Join(j.work, "evil")); err == nil {
+				t.Error("a finding was run")
+			}
+		})
+	}
+}
+
 // gitlab runs the component's job with inputs, and returns how the turn ended.
 func (j *job) gitlab(inputs map[string]string) (code int) {
 	j.t.Helper()
@@ -452,6 +491,28 @@ func TestGitLab(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(j.work, "evil")); err == nil {
 		t.Error("the prompt or the answer was run")
+	}
+}
+
+// A review has a note for each finding, and always one with the result or the reason.
+func TestGitLabReviews(t *testing.T) {
+	for turns, want := range map[string][]string{
+		findings: {"a $(touch evil).go:3\n\n**high**", "b.go:9", "c.go:0", "settle review, 3 findings"},
+		refuses:  {"settle review failed, and has no findings: "},
+	} {
+		j := newJob(t, turns)
+		code := j.gitlab(map[string]string{
+			"prompt": "", "review": "true", "base": "main", "model": "chat/m", "args": "--base-url " + j.model,
+			"version": version, "install-url": j.url,
+		})
+		if code != 0 && turns == findings || len(j.notes) != len(want) {
+			t.Errorf("exit code %d, %d notes, want %d", code, len(j.notes), len(want))
+		}
+		for n := range min(len(want), len(j.notes)) {
+			if got := <-j.notes; !strings.Contains(got, want[n]) {
+				t.Errorf("note %d is %q", n, got)
+			}
+		}
 	}
 }
 

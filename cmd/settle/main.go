@@ -35,6 +35,7 @@
 //   - update.go: settle update; the release keys
 //   - spent.go: settle usage
 //   - usage.go: groups and layout of help
+//   - review.go: settle review
 //   - prompt.go: settle prompt
 //   - reference.go: settle help --json
 //   - complete.go: completion of a shell

@@ -74,7 +74,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.AddGroup(commandGroups()...)
 	add(
 		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newApprovals(s), newRewind(s),
-		newCompact(s), newUsage(s), newServe(s),
+		newCompact(s), newReview(s), newUsage(s), newServe(s),
 	)
 	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newPrompt(s), newMCPServers(s),
 		newSkills(s), newAgents(s), newHooks(s), newUpdate(s), newVersion(s))

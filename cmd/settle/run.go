@@ -80,6 +80,8 @@ type runFlags struct {
 	quiet, verbose bool
 	// held is the held call that is approved; nil for a prompt.
 	held *store.HeldCall
+	// review is the turn of a review; nil for another turn.
+	review *reviewTurn
 }
 
 func newRun(s *streams) *cobra.Command {
@@ -454,6 +456,9 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 			o.Sandbox = config.SandboxAuto
 		}
 	}
+	if f.review != nil {
+		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
+	}
 	f.apply(&o)
 	if f.ephemeral {
 		o.Keeping = assemble.Ephemeral
@@ -499,6 +504,11 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 			return o, err
 		}
 		o.Answer = keep
+	}
+	if f.review != nil {
+		if err := f.review.options(&o); err != nil {
+			return o, err
+		}
 	}
 	if f.ephemeral {
 		return o, nil

@@ -112,6 +112,7 @@ func byNameHere() map[string]string {
 		"internal/repo/trust.go: harmless":                           "to whom a directory belongs",
 		"internal/repo/trust.go: actual":                             "to whom a directory belongs",
 		"internal/prompt/rules.go: ruleFiles":                        "names; each rule is read by Project.Read",
+		"internal/skills/agent.go: markdown":                         "names; each file is read by Project.ReadFile",
 		"internal/skills/find.go: folders":                           "names; each skill is read by Project.ReadFile",
 		"internal/skills/find.go: look":                              "names; each skill is read by Project.ReadFile",
 		"internal/skills/sources.go: Read":                           users,

@@ -14,18 +14,25 @@ import (
 // used is reported.
 func TestFindAgents(t *testing.T) {
 	head := func(keys string) string { return "---\n" + keys + "\n---\nDo it.\n" }
+	const (
+		of  = "description: Of a"
+		two = "name: two\ndescription: Two\nmodel: inherit\nmaxTurns: 7\nisolation: worktree\n" +
+			"permissionMode: bypassPermissions\nhooks: x"
+		three = "description: Three\nname: other\npermission: {bash: deny, edit: ask}\ntools: {write: false}"
+		bad   = "description: x\nmax_steps: -1\npermission: perhaps\ntimeout: soon"
+	)
 	root := tree(t, map[string]string{
 		"repo/.git/HEAD":                         "",
-		"repo/a/.settle/agents/one.md":           head("description: Of a\npermission: deny\ntools: read, grep\nmax_cost: 0.5\ntimeout: 90s"),
+		"repo/a/.settle/agents/one.md":           head(of + "\npermission: deny\ntools: read, grep\nmax_cost: 0.5\ntimeout: 90s"),
 		"repo/.claude/agents/one.md":             head("name: one\ndescription: Of the root"),
-		"repo/.claude/agents/deep/two.md":        head("name: two\ndescription: Two\nmodel: inherit\nmaxTurns: 7\nisolation: worktree\npermissionMode: bypassPermissions\nhooks: x"),
+		"repo/.claude/agents/deep/two.md":        head(two),
 		"repo/.claude/agents/out.md":             "-> ../../../secret.md",
 		"repo/.claude/agents/mode.md":            head("description: x\npermissionMode: whatever"),
 		"repo/.claude/agents/none.md":            head("description: No tools\ntools:"),
-		"repo/.opencode/agent/sub/three.md":      head("description: Three\nname: other\npermission: {bash: deny, edit: ask}\ntools: {write: false}"),
+		"repo/.opencode/agent/sub/three.md":      head(three),
 		"repo/.opencode/agents/list.md":          head("description: A list\ntools: [read]\ntemperature: 0.1"),
 		"repo/.opencode/agents/main.md":          head("description: x\nmode: primary"),
-		"repo/.settle/agents/bad.md":             head("description: x\nmax_steps: -1\npermission: perhaps\ntimeout: soon"),
+		"repo/.settle/agents/bad.md":             head(bad),
 		"repo/.settle/agents/Name.md":            head("description: x"),
 		"repo/.settle/agents/off.md":             head("description: x\ndisabled: true"),
 		"home/.claude/agents/one.md":             head("name: one\ndescription: The user's"),
@@ -36,11 +43,14 @@ func TestFindAgents(t *testing.T) {
 	f := skills.FindAgents(sources(root))
 	var got []string
 	for _, a := range f.Agents {
-		got = append(got, fmt.Sprintf("%s %s %q %v-%v %q %+v %t %t %q", a.Name, a.Format, a.About, a.Tools.Only, a.Tools.Without,
-			a.Permission, a.Budget, a.Worktree, a.Project, a.Warnings))
+		got = append(got, fmt.Sprintf(
+			"%s %s %q %v-%v %q %+v %t %t %q", a.Name, a.Format, a.About, a.Tools.Only, a.Tools.Without,
+			a.Permission, a.Budget, a.Worktree, a.Project, a.Warnings,
+		))
 	}
 	want := []string{
-		`list opencode "A list" [read]-[] "" {Steps:0 Tokens:0 Cost:0 Time:0s} false true ["settle does not use its temperature"]`,
+		`list opencode "A list" [read]-[] "" {Steps:0 Tokens:0 Cost:0 Time:0s} false true ` +
+			`["settle does not use its temperature"]`,
 		`mine opencode "Mine" []-[] "" {Steps:3 Tokens:0 Cost:0 Time:0s} false false []`,
 		`none claude "No tools" []-[] "" {Steps:0 Tokens:0 Cost:0 Time:0s} false true []`,
 		`one settle "Of a" [read grep]-[] "deny" {Steps:0 Tokens:0 Cost:0.5 Time:1m30s} false true []`,

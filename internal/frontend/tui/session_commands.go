@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/review"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -27,22 +28,15 @@ Read first: the README, the build files, the CI configuration, existing instruct
 - what must not be changed or run, and why
 
 State only what you found in the repository: no general advice, no guesses. Check a command by running it where that changes nothing. If AGENTS.md exists, improve it and keep what is still true.`
-
-	reviewPrompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
-
-Report, the most serious first, only problems that the author would want to correct: wrong behaviour, lost data, races, security, missing error handling, missing or wrong tests, documentation that is no longer true. For each: file:line, what goes wrong and for which input, and a suggested change. Say how sure you are where you could not check it. If there is no such problem, say so in one sentence.`
-
-	reviewDefault = "the changes of this working tree that are not committed (git status, git diff HEAD, and new " +
-		"files); if there are none, the last commit (git show HEAD)"
 )
 
 func (u *UI) initAgents(string) { u.deliver(partsOf(initPrompt), event.Queue) }
 
 func (u *UI) review(what string) {
 	if what == "" {
-		what = reviewDefault
+		what = review.Default
 	}
-	u.deliver(partsOf(fmt.Sprintf(reviewPrompt, what)), event.Queue)
+	u.deliver(partsOf(review.Prompt(what)), event.Queue)
 }
 
 // showTodos shows the model's latest plan.
@@ -117,11 +111,30 @@ func (u *UI) listAgents(string) {
 		}
 		lines = append(lines, "    session "+c.Session)
 	}
+	if kinds := u.agentKinds(); len(kinds) > 0 {
+		if len(lines) == 0 {
+			lines = []string{"this session has started no child agents"}
+		}
+		lines = append(append(lines, ""), kinds...)
+	}
 	if len(lines) == 0 {
 		u.showHint("this session has started no child agents")
 		return
 	}
 	u.lines("Agents", lines)
+}
+
+// agentKinds returns the kinds of child agents that files define.
+func (u *UI) agentKinds() []string {
+	if u.AgentKinds == nil {
+		return nil
+	}
+	var out strings.Builder
+	u.AgentKinds(&out)
+	if out.Len() == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(terminal.Text(out.String()), "\n"), "\n")
 }
 
 // showStatus shows what the session and the configuration are, and what the doctor finds.

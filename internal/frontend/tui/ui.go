@@ -95,6 +95,8 @@ type Options struct {
 	Mask func(string) string
 	// FreeMemory, if set, is called when nothing has run for a time: see [FreeMemory].
 	FreeMemory func()
+	// AgentKinds, if set, lists the kinds of child agents.
+	AgentKinds func(out io.Writer)
 	// Doctor, if set, checks the installation.
 	Doctor func(ctx context.Context, out io.Writer)
 	// Settings, if set, writes the settings in force that are not defaults, and their origins.

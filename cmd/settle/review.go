@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/review"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/frontend/run"
+)
+
+const reviewHelp = `Have the model review a change, and print its findings: file, line, severity and text,
+the most serious first. Without words, it reviews what is not committed; with --base,
+the changes since a commit or branch. Words say what to review instead.
+
+The turn cannot change anything unless you set another --permission. With --json,
+standard output gets one JSON object: summary and findings; or, if the review did not
+complete, outcome, exit_code and reason.
+
+Exit codes: 0 reviewed, with or without findings; otherwise as for "settle run": 1 failed,
+or the answer is no report, 2 wrong usage or configuration, 3 limit reached, 130
+interrupted.`
+
+// reviewFlags are the flags of review that are not settings.
+type reviewFlags struct {
+	run    runFlags
+	base   string
+	asJSON bool
+	// comments is a folder for comments; empty for none.
+	comments string
+}
+
+// reviewTurn is the turn of a review: it keeps the answer and the beginning of the errors.
+type reviewTurn struct {
+	answer string
+	errors firstBytes
+}
+
+func newReview(s *streams) *cobra.Command {
+	var f reviewFlags
+	cmd := &cobra.Command{
+		Use: "review [flags] [WHAT…]", Short: "Have the model review a change", Long: reviewHelp,
+		Example: "  settle review\n  settle review --base origin/main --json\n" +
+			"  settle review \"the error handling of internal/store\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := f.review(cmd, s, args)
+			if err == nil && code != stdio.CodeCompleted {
+				return &exitError{code: code} // the command has printed the cause
+			}
+			return err
+		},
+	}
+	settingFlags(cmd.Flags())
+	flags := cmd.Flags()
+	flags.StringVarP(&f.run.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.StringVar(&f.base, "base", "", "review the changes since the commit or branch `REF`")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object")
+	flags.StringVar(
+		&f.comments, "comments", "", "also write a comment for each finding, and a summary, into the folder `DIR`",
+	)
+	flags.BoolVar(&f.run.ephemeral, "ephemeral", false, "do not keep the session")
+	flags.BoolVarP(&f.run.quiet, "quiet", "q", false, "print only errors to standard error")
+	flags.BoolVarP(
+		&f.run.verbose, "verbose", "v", false, "print progress to standard error even if it is not a terminal",
+	)
+	f.run.projectFlags.define(flags)
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	return cmd
+}
+
+// review runs the turn and prints the findings.
+func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	what := strings.Join(args, " ")
+	switch {
+	case f.base != "" && what != "":
+		return 0, errors.New("--base and what to review: give one of them")
+	case f.base != "":
+		if err := review.CheckBase(f.base); err != nil {
+			return 0, err
+		}
+		what = review.Since(f.base)
+	case what == "":
+		what = review.Default
+	}
+	turn := &reviewTurn{}
+	f.run.review = turn
+	code, err := f.run.run(cmd, s, []string{review.Request(what)})
+	if err != nil {
+		return code, err
+	}
+	if code != stdio.CodeCompleted {
+		return code, f.failed(s, code, turn.errors.line())
+	}
+	report, err := review.Parse(turn.answer)
+	if err != nil {
+		s.say(err)
+		return stdio.CodeFailed, f.failed(s, stdio.CodeFailed, err.Error())
+	}
+	if f.comments != "" {
+		if err := report.Comments(f.comments); err != nil {
+			return code, failed(err)
+		}
+	}
+	if f.asJSON {
+		return code, failed(json.NewEncoder(s.lines()).Encode(report))
+	}
+	return code, failed(report.Table(s.stdout))
+}
+
+// failed reports the end of a review that did not complete to programs.
+func (f *reviewFlags) failed(s *streams, code int, reason string) error {
+	outcome, words := "interrupted", "was interrupted"
+	switch code {
+	case stdio.CodeFailed:
+		outcome, words = "failed", "failed"
+	case stdio.CodeLimit:
+		outcome, words = "limit", "reached a limit"
+	}
+	if f.comments != "" {
+		if err := review.FailureComment(f.comments, words, reason); err != nil {
+			return failed(err)
+		}
+	}
+	if !f.asJSON {
+		return nil
+	}
+	return failed(json.NewEncoder(s.lines()).Encode(map[string]any{
+		"outcome": outcome, "exit_code": code, "reason": reason,
+	}))
+}
+
+// options makes the turn's answer a report, and keeps it from standard output.
+func (t *reviewTurn) options(o *run.Options) (err error) {
+	o.Schema = review.Schema()
+	o.Check, err = oneturn.Conform(o.Schema)
+	o.Answer = func(text string) error { t.answer = text; return nil }
+	t.errors.Writer = o.Stderr
+	o.Stdout, o.Stderr = io.Discard, &t.errors
+	return err
+}
+
+// firstBytes is a writer that keeps the beginning of what it writes.
+type firstBytes struct {
+	io.Writer
+
+	kept []byte
+}
+
+// maxReason bounds the kept beginning in bytes.
+const maxReason = 4 << 10
+
+func (w *firstBytes) Write(data []byte) (int, error) {
+	w.kept = append(w.kept, data[:min(len(data), maxReason-len(w.kept))]...)
+	return w.Writer.Write(data)
+}
+
+// line returns the line that names the cause of the end.
+func (w *firstBytes) line() string {
+	last := ""
+	for line := range strings.Lines(string(w.kept)) {
+		line = strings.TrimSpace(line)
+		if cause, ok := strings.CutPrefix(line, "settle: "); ok && !strings.HasPrefix(cause, "note: ") {
+			return cause
+		}
+		if line != "" && !strings.HasPrefix(line, "[retry-exhaust]") {
+			last = line
+		}
+	}
+	if last == "" {
+		return "the turn did not complete"
+	}
+	return last
+}

@@ -1,0 +1,134 @@
+// Package review has the prompt of a code review and the form of its findings, for the
+// terminal's /review and for settle review.
+//
+//	what to review ─► Request ─► a turn whose answer follows Schema ─► Parse ─► Report
+//	                                                              table, JSON, comments ◄┘
+//
+// A report is complete or an error: a review never ends without a word. Read review.go
+// first; comments.go writes the findings for the scripts of CI systems.
+package review
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// Default is what is reviewed without further words.
+const Default = "the changes of this working tree that are not committed (git status, git diff HEAD, and new " +
+	"files); if there are none, the last commit (git show HEAD)"
+
+const prompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
+
+Report, the most serious first, only problems that the author would want to correct: wrong behaviour, lost data, races, security, missing error handling, missing or wrong tests, documentation that is no longer true. %s Say how sure you are where you could not check it. If there is no such problem, say so in one sentence.`
+
+// Prompt returns the prompt of a review whose answer is a table for people.
+func Prompt(what string) string {
+	return fmt.Sprintf(prompt, what, "Answer with a table: file, line, severity (critical, high, medium or low), and "+
+		"text: what goes wrong and for which input, and a suggested change.")
+}
+
+// Request returns the prompt of a review whose answer follows [Schema].
+func Request(what string) string {
+	return fmt.Sprintf(prompt, what, "Answer in JSON. For each problem give: file, relative to the top of the "+
+		"repository; line, a line of the new text, or 0 for the whole file; severity; and text: what goes wrong "+
+		"and for which input, and a suggested change. The summary is one or two sentences.")
+}
+
+// Since returns what is reviewed against a base.
+func Since(base string) string {
+	return fmt.Sprintf("the changes between %[1]s and the working tree (git diff %[1]s...HEAD, git diff HEAD)", base)
+}
+
+// CheckBase refuses what cannot be the name of a commit: the prompt has it in a command.
+func CheckBase(base string) error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@{}~^+-"
+	if strings.Trim(base, letters) != "" || strings.HasPrefix(base, "-") {
+		return fmt.Errorf("cannot review the changes since %q: it is no name of a commit or branch", base)
+	}
+	return nil
+}
+
+// Severities, the most serious first.
+func Severities() []string { return []string{"critical", "high", "medium", "low"} }
+
+// Finding is one problem.
+type Finding struct {
+	File string `json:"file"`
+	// Line is a line of the new text; 0 for the whole file.
+	Line     int    `json:"line"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+// Report is the result of a review.
+type Report struct {
+	Summary  string    `json:"summary"`
+	Findings []Finding `json:"findings"`
+}
+
+// Schema returns the JSON Schema of a report.
+func Schema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string"},"findings":{"type":"array",` +
+		`"items":{"type":"object","properties":{"file":{"type":"string"},"line":{"type":"integer"},` +
+		`"severity":{"type":"string","enum":["` + strings.Join(Severities(), `","`) + `"]},"text":{"type":"string"}},` +
+		`"required":["file","line","severity","text"],"additionalProperties":false}}},` +
+		`"required":["summary","findings"],"additionalProperties":false}`)
+}
+
+// Parse reads the answer of a turn. The most serious findings come first.
+func Parse(answer string) (Report, error) {
+	var r Report
+	if err := json.Unmarshal([]byte(answer), &r); err != nil {
+		return r, fmt.Errorf("cannot read the findings: %w", err)
+	}
+	if strings.TrimSpace(r.Summary) == "" && len(r.Findings) == 0 {
+		return r, errors.New("cannot read the findings: the answer has neither a summary nor findings")
+	}
+	if r.Findings == nil {
+		r.Findings = []Finding{}
+	}
+	rank := func(f Finding) int { return slices.Index(Severities(), f.Severity) }
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return rank(a) - rank(b) })
+	for n := range r.Findings {
+		r.Findings[n].File = strings.TrimPrefix(r.Findings[n].File, "./")
+		r.Findings[n].Line = max(r.Findings[n].Line, 0)
+	}
+	return r, nil
+}
+
+// Table writes the findings as a table, and the summary.
+func (r Report) Table(to io.Writer) error {
+	rows := [][]string{{"FILE", "LINE", "SEVERITY", "TEXT"}}
+	for _, f := range r.Findings {
+		line := "-"
+		if f.Line > 0 {
+			line = strconv.Itoa(f.Line)
+		}
+		rows = append(rows, []string{terminal.OneLine(f.File), line, f.Severity, terminal.OneLine(f.Text)})
+	}
+	if len(r.Findings) > 0 {
+		if err := listing.Table(to, rows); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(to, "%s: %s\n", r.count(), terminal.OneLine(r.Summary)); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
+// count is the number of findings in words.
+func (r Report) count() string {
+	if len(r.Findings) == 0 {
+		return "no findings"
+	}
+	return terminal.Count(len(r.Findings), "finding")
+}

@@ -1,0 +1,87 @@
+package review_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/review"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+// What Parse accepts follows the schema, and what follows the schema has a summary.
+func TestParse(t *testing.T) {
+	check, err := oneturn.Conform(review.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{
+		`{"summary":"Fine.","findings":[]}`: "no findings: Fine.\n",
+		`{"summary":"","findings":[]}`:      "error",
+		`{"summary":"x"}`:                   "invalid",
+		`x`:                                 "invalid",
+		`{"summary":"x","findings":[{"file":"a","line":1,"severity":"grave","text":"x"}]}`:                "invalid",
+		`{"summary":"x\u001b[1m","findings":[{"file":"a\nb","line":-4,"severity":"low","text":"y | z"}]}`: "a\\nb",
+	} {
+		conforms := check(answer) == nil
+		if conforms == (want == "invalid") {
+			t.Errorf("%s conforms: %t", answer, conforms)
+		}
+		r, err := review.Parse(answer)
+		if want == "error" && err == nil {
+			t.Errorf("%s: no error", answer)
+		}
+		if want == "error" || want == "invalid" || err != nil {
+			continue
+		}
+		var b strings.Builder
+		if err := r.Table(&b); err != nil || !strings.Contains(b.String(), strings.ReplaceAll(want, `\n`, " ")) &&
+			!strings.Contains(b.String(), want) || strings.Contains(b.String(), "\x1b") {
+			t.Errorf("%s: %q, %v", answer, b.String(), err)
+		}
+	}
+}
+
+func TestComments(t *testing.T) {
+	var r review.Report
+	for range 60 {
+		r.Findings = append(r.Findings, review.Finding{File: "a|b.go", Line: 2, Severity: "low", Text: "x | y"})
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := r.Comments(dir); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil || len(names) != 51 {
+		t.Errorf("%d comments, %v", len(names), err)
+	}
+	summary, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+	if err != nil || strings.Count(string(summary), `| a\|b.go | 2 | low | x \| y |`) != 60 {
+		t.Errorf("%s, %v", summary, err)
+	}
+	if err := review.FailureComment(dir, "failed", "no\nkey"); err != nil {
+		t.Error(err)
+	}
+	if err := review.FailureComment(filepath.Join(dir, "summary.md"), "failed", "x"); err == nil {
+		t.Error("a file is a folder")
+	}
+}
+
+func TestCheckBase(t *testing.T) {
+	for base, ok := range map[string]bool{
+		"main": true, "origin/x-1": true, "HEAD~2": true, "v1.0^{}": true, "-x": false, "a b": false, "$(x)": false,
+		"a;b": false, "a\nb": false,
+	} {
+		if err := review.CheckBase(base); (err == nil) != ok {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+	if !json.Valid(review.Schema()) {
+		t.Error("the schema is no JSON")
+	}
+}
