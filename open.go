@@ -21,6 +21,7 @@ import (
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/ask"
+	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -166,7 +167,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		Turn: turn.Config{
 			Requests: turn.Requests{
 				Model: c.Model, System: c.System, Prompts: c.Prompts, Instructions: c.Instructions,
-				Compaction: c.Compaction.ofTurn(),
+				Compaction: c.Compaction.ofTurn(), Reminder: s.toolbox.Reminder,
 			},
 			Execution:     turn.Execution{Tools: tools, Dir: c.WorkDir, Approver: approver, Command: commandOf(tools)},
 			Bounds:        turn.Bounds{Retry: c.Retry, Limits: c.Limits, InterruptGrace: c.InterruptGrace},
@@ -226,7 +227,8 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 	}
 	list := slices.Concat(c.Tools, s.toolbox.Tools)
 	if s.origin != nil { // a child agent has nobody to ask
-		list = slices.DeleteFunc(list, func(t tool.Tool) bool { return t.Spec().Name == ask.Name })
+		list = slices.DeleteFunc(list, func(t tool.Tool) bool { return asksPerson(t.Spec().Name) })
+		s.toolbox.Reminder = nil
 	}
 	if s.agents != nil {
 		list = append(list, task.Tools(s.agents, c.Tasks.Kinds...)...)
@@ -236,13 +238,16 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		return tools, err
 	}
 	chosen := slices.Clone(s.origin.Order.Tools)
-	if chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == ask.Name }); chosen != nil {
+	if chosen = slices.DeleteFunc(chosen, asksPerson); chosen != nil {
 		if _, err := tools.Only(chosen...); err != nil {
 			return nil, err // the call names a tool that does not exist
 		}
 	}
 	return tools.Only(s.origin.offered(tools.Names())...)
 }
+
+// asksPerson reports whether the tool needs a person.
+func asksPerson(tool string) bool { return tool == ask.Name || tool == plan.ProposeName }
 
 // shellTool is the name of the tool that runs a person's commands.
 const shellTool = "shell"

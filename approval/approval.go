@@ -114,6 +114,9 @@ type Answer struct {
 	// Arguments, if set, are what the call runs with instead: the person changed it. The
 	// judge judges the changed call again, and only an approval can have them.
 	Arguments string
+	// Permission, with an approved plan, is the mode in which the work begins; see
+	// [event.PlanModes]. Empty means the session's own mode.
+	Permission string
 	// By names who answers: "user" or a client.
 	By string
 	// Content has the values of a form: a JSON object. The server that asked receives

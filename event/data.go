@@ -489,4 +489,7 @@ type ApprovalEnded struct {
 	// these arguments before secrets were masked.
 	Arguments string `json:"arguments,omitempty"`
 	SHA256    string `json:"arguments_hash,omitempty"`
+	// Permission is the mode in which the work on an approved plan begins, such as "ask"; empty
+	// for the session's own.
+	Permission string `json:"permission,omitempty"`
 }

@@ -41,6 +41,8 @@ type HeldVerdict struct {
 	Item    string  `json:"item"`
 	Verdict Verdict `json:"verdict"`
 	Message string  `json:"message,omitempty"` // message for the model
+	// Permission is as in [ApprovalEnded].
+	Permission string `json:"permission,omitempty"`
 }
 
 // RunsCall reports whether the turn of the input runs a call for it: a command of a person, or

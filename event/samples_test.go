@@ -67,6 +67,9 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputAccepted{Input: "n000003", Text: "I do not allow it", HeldCall: &HeldVerdict{
 			Call: "5e", Turn: "t000001", Item: "i000001", Verdict: Denied, Message: "use a branch",
 		}}},
+		{By: "user", Data: InputAccepted{Input: "n000004", Text: "I approve it", HeldCall: &HeldVerdict{
+			Call: "5f", Turn: "t000001", Item: "i000002", Verdict: Approved, Permission: "ask",
+		}}},
 		{By: "host", Data: InputHeld{Input: "n000001", Reason: Crashed}},
 		{By: "user", Data: InputDropped{Input: "n000001"}},
 		{Turn: "t000001", By: "signal:SIGINT", Data: InterruptRequested{Reason: Interrupted, Input: "n000001"}},
@@ -166,6 +169,7 @@ func turnSamples() []Event {
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny", Explain: true}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Arguments: `{"command":"ls -l"}`, SHA256: "e3b0c442"}),
+		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Permission: "accept-edits"}),
 		in(
 			CallStarted{
 				Title:     "ls",

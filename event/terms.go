@@ -42,8 +42,35 @@ func ModeTerms() []Term {
 		{Value: "ask", Words: "ask"},
 		{Value: "accept-edits", Words: "accept edits"},
 		{Value: "read-only", Words: "read-only"},
+		{Value: "plan", Words: "plan"},
 		{Value: "allow", Words: "allow"},
 	}
+}
+
+// PlanTerms are the answers that accept a plan, in the order in which a person chooses. Value is
+// the permission mode in which the work begins, as in [ModeTerms].
+func PlanTerms() []Term {
+	return []Term{
+		{Value: "ask", Words: "accept the plan, and ask before changes"},
+		{Value: "accept-edits", Words: "accept the plan and all edits"},
+		{Value: "allow", Words: "accept the plan and every call"},
+	}
+}
+
+// PlanModes are the values of [PlanTerms].
+func PlanModes() (modes []string) {
+	for _, one := range PlanTerms() {
+		modes = append(modes, one.Value)
+	}
+	return modes
+}
+
+// PlanWords are the answer that accepts a plan and begins the work in a mode.
+func PlanWords(mode string) string {
+	if mode == "" {
+		return "accept the plan"
+	}
+	return termOf(PlanTerms(), mode).Words
 }
 
 // EndingTerms are the endings of turns, calls and sessions. Value is an [Outcome], or the
@@ -87,6 +114,8 @@ func PermissionWords(mode string, confined *Confinement) (asks, commands string)
 		return "accepts edits", cmp.Or(commands, "asks before commands")
 	case "read-only":
 		return "read-only", "refuses changes"
+	case "plan":
+		return "plan", "only reads until you accept a plan"
 	case "allow":
 		return "allows every call", "" // a sandbox that holds in another mode may not hold in this one
 	}

@@ -110,6 +110,16 @@ func (s *Set) Lookup(name string) (Tool, bool) {
 	return e.tool, true
 }
 
+// Offered reports whether models are offered the tool now; see [Occasional].
+func (s *Set) Offered(name string) bool {
+	e := s.byName[name]
+	if e == nil {
+		return true
+	}
+	o, ok := e.tool.(Occasional)
+	return !ok || o.Offered()
+}
+
 // Only returns the set of the named tools in the order of s, offered to every model. An
 // unknown name is an error that lists the choices.
 func (s *Set) Only(names ...string) (*Set, error) {
@@ -135,7 +145,7 @@ func (s *Set) unknown(name string) error {
 	}
 	var names []string
 	for _, e := range s.entries {
-		if e.spec.Deferred == "" { // there are many deferred tools
+		if e.spec.Deferred == "" && s.Offered(e.spec.Name) { // there are many deferred tools
 			names = append(names, e.spec.Name)
 		}
 	}

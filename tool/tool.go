@@ -72,6 +72,15 @@ type Call struct {
 	// works on files opens these places, and no others. Nil if the decision was not about
 	// paths, or if there was no decision.
 	Places []event.ResolvedPath
+	// Permission is the permission mode that the person chose who accepted the plan of the call;
+	// empty for none.
+	Permission string
+}
+
+// Occasional is implemented by tools that models are offered only at times. Calls of them are
+// valid at any time.
+type Occasional interface {
+	Offered() bool
 }
 
 // Program is a program that a call starts and that a client named instead of the user.

@@ -25,6 +25,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 const runHelp = `Run one prompt and exit.
@@ -73,6 +74,7 @@ type runFlags struct {
 	schema         string
 	last           bool
 	resumeCrashed  bool
+	plan           bool
 	ephemeral      bool
 	trajectory     string
 	take           bool
@@ -236,6 +238,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	)
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
+	flags.BoolVar(&f.plan, "plan", false, planUsage)
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
 	f.projectFlags.define(flags)
 }
@@ -271,6 +274,15 @@ func sandboxFlags(flags *pflag.FlagSet) {
 // settingKey annotates a flag whose setting has another name.
 const settingKey = "setting"
 
+// planUsage describes the flag --plan.
+const planUsage = "begin in plan mode: the model only reads, and presents a plan"
+
+// plans reports whether the flags begin plan mode: --plan or --permission plan.
+func plans(flags *pflag.FlagSet) bool {
+	on, _ := flags.GetBool("plan") // false without the flag
+	return on || flags.Lookup("plan") != nil && flags.Lookup("permission").Value.String() == assemble.PlanMode().Name
+}
+
 // given returns the settings that were given as flags.
 func given(flags *pflag.FlagSet) map[string]string {
 	all := map[string]string{}
@@ -284,6 +296,9 @@ func given(flags *pflag.FlagSet) map[string]string {
 			all[strings.ReplaceAll(f.Name, "-", "_")] = f.Value.String()
 		}
 	})
+	if plans(flags) && all["permission"] == assemble.PlanMode().Name {
+		delete(all, "permission") // it is a mode, and the permission of the work is another one
+	}
 	return all
 }
 
@@ -306,6 +321,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	}
 	settings := func(given map[string]string) (*config.Resolved, error) { return s.settings(dir, given, f.project()) }
 	flags := given(cmd.Flags())
+	f.plan = plans(cmd.Flags())
 	resolved, err := settings(flags)
 	if err != nil {
 		return 0, err
@@ -459,6 +475,13 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	if f.review != nil {
 		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
 	}
+	if f.plan || f.held != nil && f.held.Approval.Tool == plan.ProposeName {
+		work := settle.Ask
+		if f.held != nil {
+			work = o.Permission
+		}
+		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(r.Permission, work)))
+	}
 	f.apply(&o)
 	if f.ephemeral {
 		o.Keeping = assemble.Ephemeral
@@ -512,6 +535,11 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 	}
 	if f.ephemeral {
 		return o, nil
+	}
+	if f.plan && !a.Session.Attended && !f.quiet {
+		o.Planned = func(session string) string {
+			return fmt.Sprintf("settle run --resume %s --permission allow \"Carry out the plan\"", session)
+		}
 	}
 	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
 	o.Opened = func(session *settle.Session) {

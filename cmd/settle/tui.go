@@ -49,6 +49,7 @@ type tuiFlags struct {
 func (f *tuiFlags) define(flags *pflag.FlagSet) {
 	settingFlags(flags)
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
+	flags.Bool("plan", false, planUsage)
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.BoolVar(&f.plain, "plain", false, "write labelled lines and redraw nothing, for screen readers")
 	f.projectFlags.define(flags)
@@ -108,7 +109,7 @@ func (f *tuiFlags) open(
 	if resolved, err = f.setUp(sig, s, in, resolved, dir, cmd.Name() != "resume"); err != nil {
 		return sig.instead(err)
 	}
-	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take)
+	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags()))
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)

@@ -33,6 +33,7 @@ type toolFactory struct {
 	lsp     languageServers
 	editor  *file.Editor           // nil for none
 	private func(path string) bool // files whose lines no search of a folder returns; may be nil
+	newPlan func() *planning       // returns nil for none
 	logger  *slog.Logger           // may be nil
 }
 
@@ -60,7 +61,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 		ending: jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
 		web:    webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
 		lsp:    o.languageServers(),
-		editor: o.Editor, logger: logger,
+		editor: o.Editor, logger: logger, newPlan: o.planning,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = c.files.Secret
@@ -70,7 +71,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 
 // toolbox makes the tools of one session.
 func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
-	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}}
+	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}, plans: b.newPlan()}
 	t.spool, t.discardSpool = spool(info.OutputDir)
 	t.workDir, _ = disk.HoldWorkDir(info.WorkDir) // one that cannot be opened: tools report it
 	t.commands = newSandboxes(b.sandbox, b.confinement, info.Marker)
@@ -88,7 +89,8 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		)
 	}
 	kit := settle.Toolbox{
-		Tools: tools, Close: t.close, Kill: t.jobs.Kill,
+		Reminder: t.plans.reminder(),
+		Tools:    tools, Close: t.close, Kill: t.jobs.Kill,
 		Sweep: func(released []string) []int { return shell.Sweep(info.Marker, released) },
 	}
 	if t.connection != nil && b.remote.shared != nil {
@@ -114,6 +116,7 @@ type sessionTools struct {
 	connection   *executor.Remote
 	leave        func(context.Context) error // ends the connection; nil without one
 	jobs         *shell.Jobs
+	plans        *planning    // nil for none
 	open         *mcp.Servers // nil for none
 	languages    *lsp.Servers // nil for none
 }
@@ -147,6 +150,9 @@ func (t *sessionTools) make() ([]tool.Tool, error) {
 			return nil, fmt.Errorf("there is no tool %q", name)
 		}
 		tools = append(tools, one)
+	}
+	if t.plans != nil {
+		tools = append(tools, plan.Propose(t.plans))
 	}
 	if t.open = t.servers.open(t); t.open != nil {
 		tools = append(tools, t.open.Tools()...)

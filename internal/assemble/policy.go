@@ -25,8 +25,15 @@ func Modes() []Mode {
 		{Name: "ask", Permission: event.Ask},
 		{Name: "accept-edits", Permission: event.Ask, Rules: edits},
 		{Name: "read-only", Permission: event.Deny},
+		PlanMode(),
 		{Name: "allow", Permission: event.Allow},
 	}
+}
+
+// PlanMode is the mode in which the model only reads until a person accepts its plan. Commands
+// run in the read-only sandbox, if there is one.
+func PlanMode() Mode {
+	return Mode{Name: "plan", Permission: event.Ask, Plan: true, Sandbox: event.ReadOnly}
 }
 
 // ModeOf returns the initial mode of a session with the permission.
@@ -70,10 +77,61 @@ type Policy struct {
 	mu    sync.Mutex // guards the fields below
 	mode  Mode
 	judge *policy.Policy // judge of the session; nil before it is opened
+	// work is the mode in which the work on an accepted plan begins, if the person chooses none.
+	work Mode
 }
 
 // NewPolicy returns a policy with the initial mode.
-func NewPolicy(m Mode) *Policy { return &Policy{mode: m} }
+func NewPolicy(m Mode) *Policy {
+	p := &Policy{work: ModeOf(event.Ask)}
+	p.set(m)
+	return p
+}
+
+// NewPlanPolicy returns a policy in plan mode. The work on an accepted plan begins in the mode m.
+func NewPlanPolicy(m Mode) *Policy {
+	p := NewPolicy(m)
+	p.set(PlanMode())
+	return p
+}
+
+// set changes the mode. The caller holds mu, or no other goroutine has the policy.
+func (p *Policy) set(m Mode) {
+	if p.mode = m; !m.Plan {
+		p.work = m
+	}
+}
+
+// MayBegin reports whether a client that can only tighten the permission can begin the work on
+// a plan in the mode with the name.
+func (p *Policy) MayBegin(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, err := ModeNamed(name)
+	return name == "" || name == p.work.Name || err == nil && Within(p.work.Permission, m)
+}
+
+// Begin leaves plan mode for the mode with the name, or for the mode before, if it is empty. No
+// mode that begins is looser than the ceiling. It returns the mode in force.
+func (p *Policy) Begin(name string, ceiling event.Permission) (Mode, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name == "" && !p.mode.Plan { // the plan was presented outside of plan mode
+		return p.mode, nil
+	}
+	m := p.work
+	if name != "" {
+		var err error
+		if m, err = ModeNamed(name); err != nil {
+			return p.mode, err
+		}
+	}
+	if !Within(ceiling, m) {
+		m = ModeOf(ceiling)
+	}
+	p.set(m)
+	return m, nil
+}
 
 // Mode returns the mode in force.
 func (p *Policy) Mode() Mode {
@@ -86,7 +144,7 @@ func (p *Policy) Mode() Mode {
 func (p *Policy) Set(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mode = m
+	p.set(m)
 }
 
 // LooserError: a mode allows more than the mode in force.
@@ -101,7 +159,8 @@ func (e *LooserError) Error() string {
 func (p *Policy) Tighten(m Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m.Permission.Strictness() < p.mode.Permission.Strictness() {
+	if m.Permission.Strictness() < p.mode.Permission.Strictness() ||
+		p.mode.Plan && !m.Plan && m.Permission != event.Deny {
 		return &LooserError{p.mode.Name, m.Name}
 	}
 	for _, r := range m.Rules {
@@ -109,7 +168,7 @@ func (p *Policy) Tighten(m Mode) error {
 			return &LooserError{p.mode.Name, m.Name}
 		}
 	}
-	p.mode = m
+	p.set(m)
 	return nil
 }
 

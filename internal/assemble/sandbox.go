@@ -224,6 +224,9 @@ func (s sandboxing) of(m policy.Mode) event.Sandbox {
 
 // report describes the sandbox for the log.
 func (s *sandboxing) report(m policy.Mode) *event.Confinement {
+	if m.Plan { // the sandbox of the work
+		m.Sandbox = ""
+	}
 	c := &event.Confinement{Mode: s.of(m)}
 	if s.missing != nil {
 		c.Missing = s.missing.Error()

@@ -12,6 +12,8 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/tool/plan"
+	"github.com/settle-agent/settle/tool/web"
 )
 
 // Mode is a named mode of a protocol, such as "plan": the decision about calls that no rule
@@ -26,7 +28,10 @@ type Mode struct {
 	Unasked string
 	// Sandbox is the sandbox of the protocol's mode; empty for the configured sandbox.
 	Sandbox event.Sandbox
-	Extent  Extent
+	// Plan allows only what changes nothing, until a person accepts a plan: rules and approvals
+	// that allow have no effect, and no call that could change something is asked about.
+	Plan   bool
+	Extent Extent
 }
 
 // Extent extends the sandbox of a mode.
@@ -137,6 +142,9 @@ func (p *Policy) inForce() (layer, error) {
 			errs = append(errs, fmt.Errorf("cannot use rule %d (%s %s): %w", i+1, r.Tool, r.Pattern, err))
 			continue
 		}
+		if l.Plan && understood.Decision == event.Allow {
+			continue
+		}
 		understood.ofMode = i < len(l.Mode.Rules)
 		l.rules = append(l.rules, understood)
 	}
@@ -153,6 +161,11 @@ func (p *Policy) Judge(a settle.Approval) settle.Judgement {
 	} else {
 		j = p.judge(l, p.look(a))
 	}
+	if a.Tool.Name == plan.ProposeName && (j.Decision != event.Deny || j.Rule == byPlan) {
+		j = settle.Judgement{
+			Decision: event.Ask, Rule: plan.ProposeName, Why: "the agent has a plan", Covers: "no other plan",
+		}
+	}
 	if j.Decision == event.Ask && l.Unasked != "" {
 		j.Decision, j.Rule, j.Detail = event.Deny, l.Unasked, nil
 	}
@@ -167,6 +180,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	p.mu.Lock()
 	_, approved := p.approved[key]
 	p.mu.Unlock()
+	approved = approved && !l.Plan
 	if p.unrepeatable(l, c) {
 		approved, covers = false, "no other call: sandboxed commands can change what a call outside of the sandbox runs"
 	}
@@ -187,6 +201,8 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		p.confineStart(l, c, verdicts, &j)
 	}
 	switch {
+	case j.Decision == event.Ask && l.Plan && !c.reads():
+		return settle.Judgement{Decision: event.Deny, Rule: byPlan, Why: "plan mode changes nothing: " + j.Why}
 	case j.Decision == event.Ask && c.tool == "shell" && len(c.Command) > maxCommand:
 		return settle.Judgement{
 			Decision: event.Deny, Rule: byDefault,
@@ -196,6 +212,15 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		j.Detail, j.Covers = c.detail(verdicts), covers
 	}
 	return j
+}
+
+// byPlan names the policy of plan mode.
+const byPlan = "plan mode"
+
+// reads reports whether the call changes nothing on this machine, so that a person can be asked
+// about it in plan mode.
+func (c toolCall) reads() bool {
+	return c.readOnly || c.tool == web.FetchName || c.tool == web.SearchName
 }
 
 // unrepeatable reports whether an approval covers only one call: the call runs outside of

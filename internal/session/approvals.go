@@ -21,6 +21,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/run"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // Approvals requests approvals through the log: the request and the first answer are events.
@@ -68,17 +69,18 @@ func (a *Approvals) approve(
 	j := applyHooks(ctx, a.judge.Judge(call))
 	for range maxQuestions {
 		call.Places = j.Places
-		var same bool
-		j, same = a.compared(call, j)
+		var before heldAnswer
+		j, before = a.compared(call, j)
 		if ask, err := decide(call, j); !ask {
 			return grantOf(j), err
 		}
-		if allowed, err := a.askHooks(ctx, call); allowed || err != nil {
+		// A hook allows nothing that differs from what a person approved (ADR 43).
+		if allowed, err := a.askHooks(ctx, call); allowed && (!before.held || before.same) || err != nil {
 			return grantOf(j), err
 		}
 		j.Secrets = "" // a person or an Approver decides
-		if same {
-			return grantOf(j), nil
+		if before.same {
+			return before.grant(j), nil
 		}
 		given, err := ask(call, j)
 		if err != nil {
@@ -89,7 +91,9 @@ func (a *Approvals) approve(
 		}
 		call.Places = nil
 		if len(j.Places) == 0 || slices.Equal(placesOf(a.judge, call), j.Places) {
-			return grantOf(j), nil
+			grant := grantOf(j)
+			grant.Permission = given.Permission
+			return grant, nil
 		}
 		j = applyHooks(ctx, a.judge.Judge(call))
 		j.Why = "its paths lead elsewhere than when it was approved; " + j.Why
@@ -109,13 +113,13 @@ func (a *Approvals) approveEdited(
 	if j.Decision == event.Deny {
 		return turn.Grant{}, deniedByPolicy(call, j)
 	}
-	if given.Verdict == event.ApprovedSession {
+	if given.Verdict == event.ApprovedSession && !isPlan(call) {
 		call.Places = j.Places
 		a.judge.Remember(call)
 	}
 	j.Secrets = ""
 	grant := grantOf(j)
-	grant.Arguments = given.Arguments
+	grant.Arguments, grant.Permission = given.Arguments, given.Permission
 	return grant, nil
 }
 
@@ -143,11 +147,31 @@ func checkEdit(found *event.Approval, given approval.Answer) error {
 
 // checkExplain returns why the answer cannot ask for an explanation.
 func checkExplain(found *event.Approval, given approval.Answer) error {
+	if given.Explain && found.Tool == plan.ProposeName {
+		return &approval.MisfitError{Why: "cannot ask for an explanation of a plan: say what to change in a message"}
+	}
 	fits := given.Verdict == event.Denied && given.Message == approval.ExplainRequest && found.Form == nil
 	if given.Explain && !fits {
 		return &approval.MisfitError{
 			Why: `cannot ask for an explanation: only the answer "denied" to a call, without a message, does`,
 		}
+	}
+	return nil
+}
+
+// isPlan reports whether the call presents a plan.
+func isPlan(call approval.Call) bool { return call.Tool.Name == plan.ProposeName }
+
+// checkPermission returns why the answer cannot choose a permission.
+func checkPermission(tool string, verdict event.Verdict, permission string) error {
+	switch {
+	case permission == "":
+		return nil
+	case tool != plan.ProposeName || verdict != event.Approved && verdict != event.ApprovedSession:
+		return &approval.MisfitError{Why: "cannot choose a permission: only the answer that accepts a plan does"}
+	case !slices.Contains(event.PlanModes(), permission):
+		return &approval.MisfitError{Why: fmt.Sprintf("cannot begin the work with the permission %q: use one of %s",
+			permission, strings.Join(event.PlanModes(), ", "))}
 	}
 	return nil
 }
@@ -197,7 +221,7 @@ func (a *Approvals) askPerson(
 	case event.Approved:
 		return given, nil
 	case event.ApprovedSession:
-		if given.Arguments == "" {
+		if given.Arguments == "" && !isPlan(call) {
 			a.judge.Remember(call)
 		}
 		return given, nil
@@ -241,6 +265,9 @@ func denialMessage(call approval.Call, given approval.Answer, why string) string
 	if given.Policy != "" {
 		return deniedByPolicy(call, approval.Judgement{Why: withReason(given.Message, why)}).Error()
 	}
+	if isPlan(call) {
+		return plan.Refused(given.Message)
+	}
 	s := fmt.Sprintf("The user did not allow this call of %q.", call.Tool.Name)
 	if given.Message != "" {
 		s += " They said: " + given.Message
@@ -257,6 +284,11 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 	a.log.View(func(s event.State) { view.Dir, view.Job = s.Host.Dir, jobOf(s, call) })
 	view.Places = disk.ThroughLinks(view.Dir, j.Places)
 	text, err := question.Text(view)
+	if isPlan(call) {
+		return event.ApprovalRequested{
+			Tool: call.Tool.Name, Title: question.Line(call.Title), Text: a.redact.String(text),
+		}, err
+	}
 	return event.ApprovalRequested{
 		Tool: call.Tool.Name, Title: question.Line(call.Title), Why: question.Line(a.redact.String(j.Why)),
 		Detail: a.redact.Bytes(j.Detail),
@@ -376,7 +408,10 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			refused = &approval.AnsweredError{Approval: given.Approval, Verdict: found.Ended.Verdict, By: found.EndedBy}
 			return nil
 		}
-		refused = cmp.Or(checkForm(found, given), checkEdit(found, given), checkExplain(found, given))
+		refused = cmp.Or(
+			checkForm(found, given), checkEdit(found, given), checkExplain(found, given),
+			checkPermission(found.Tool, given.Verdict, given.Permission),
+		)
 		if refused != nil {
 			return nil
 		}
@@ -384,6 +419,7 @@ func (a *Approvals) Answer(given approval.Answer) error {
 			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),
 			Policy: given.Policy, Explain: given.Explain,
 			Arguments: a.redact.String(given.Arguments), SHA256: hashOf(given.Arguments),
+			Permission: given.Permission,
 		}
 		return []event.Event{place}
 	})
@@ -410,7 +446,7 @@ func (s *Session) Answer(ctx context.Context, given approval.Answer) error {
 			return &approval.MisfitError{Why: "cannot change a held call: it runs exactly as its question showed it"}
 		}
 		_, err := s.Submit(ctx, run.Input{By: given.By, HeldCall: &event.HeldVerdict{
-			Call: given.Approval, Verdict: given.Verdict, Message: given.Message,
+			Call: given.Approval, Verdict: given.Verdict, Message: given.Message, Permission: given.Permission,
 		}})
 		return err
 	}

@@ -68,17 +68,17 @@ type unattended struct{ *Approvals }
 func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant, error) {
 	j := applyHooks(ctx, u.judge.Judge(call))
 	call.Places = j.Places
-	j, same := u.compared(call, j)
+	j, before := u.compared(call, j)
 	switch j.Decision {
 	case event.Allow:
 		return grantOf(j), nil
 	case event.Ask:
-		if same {
+		if before.same {
 			if _, err := u.askHooks(ctx, call); err != nil {
 				return turn.Grant{}, err
 			}
 			j.Secrets = "" // as when a person approves at once
-			return grantOf(j), nil
+			return before.grant(j), nil
 		}
 		j.Rule, j.Why = string(event.Ask), withReason("the policy is ask, and no person can be asked", j.Why)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/run"
 )
 
@@ -35,6 +36,9 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 			Why: fmt.Sprintf("cannot answer a held call with %q: approved and denied are known", v.Verdict),
 		}
 	}
+	if err := checkPermission(h.Approval.Tool, v.Verdict, v.Permission); err != nil {
+		return nil, err
+	}
 	v.Turn, v.Item, v.Message = h.Turn.ID, h.Item.ID, s.config.Turn.Redact.String(v.Message)
 	what := h.Approval.Title
 	if what == "" {
@@ -57,9 +61,23 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 // changedSince begins the reason of a question that is asked again.
 const changedSince = "it is not what was approved before: its rule, files, directory or sandbox have changed; "
 
-// approvedBefore reports whether the call is a held call that a person approved, and whether
-// its question would still be the same.
-func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (held, same bool) {
+// heldAnswer is what a person answered about a held call that runs now.
+type heldAnswer struct {
+	held bool // the call is a held call that a person approved
+	same bool // its question would still be the same
+	// permission is as in [event.HeldVerdict].
+	permission string
+}
+
+// grant returns how the call runs that is what the person approved.
+func (b heldAnswer) grant(j approval.Judgement) turn.Grant {
+	grant := grantOf(j)
+	grant.Permission = b.permission
+	return grant
+}
+
+// approvedBefore returns the answer of a person, if the call is a held call that they approved.
+func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (out heldAnswer) {
 	var before event.HeldCall
 	var moved bool
 	a.log.View(func(s event.State) {
@@ -77,31 +95,31 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (he
 		v := t.Inputs[n].HeldCall
 		for _, h := range s.EverHeld() {
 			if h.Turn.ID == v.Turn && h.Item.ID == v.Item {
-				before, held = h, true
+				before, out.held, out.permission = h, true, v.Permission
 			}
 		}
-		moved = held && before.Turn.Dir != s.Host.Dir
+		moved = out.held && before.Turn.Dir != s.Host.Dir
 	})
-	if !held {
-		return false, false
+	if !out.held {
+		return out
 	}
 	now, err := a.requestOf(call, j)
 	was := before.Approval
 	confined := !was.Sandbox.On() || was.Sandbox == now.Sandbox
-	same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool &&
+	out.same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool &&
 		slices.Equal(now.Places, was.Places)
 	if j.Decision == event.Ask {
-		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
+		out.same = out.same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
 	}
-	return true, same
+	return out
 }
 
 // compared returns the judgement of a call, which asks about a held call that is not what was
-// approved, even if a rule allows it. same reports whether it is what was approved.
-func (a *Approvals) compared(call approval.Call, j approval.Judgement) (_ approval.Judgement, same bool) {
-	held, same := a.approvedBefore(call, j)
-	if held && !same && j.Decision != event.Deny {
+// approved, even if a rule allows it, and the answer of the person.
+func (a *Approvals) compared(call approval.Call, j approval.Judgement) (approval.Judgement, heldAnswer) {
+	before := a.approvedBefore(call, j)
+	if before.held && !before.same && j.Decision != event.Deny {
 		j.Decision, j.Why = event.Ask, changedSince+j.Why
 	}
-	return j, same
+	return j, before
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/turn"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // byHook names the policy of a hook's answer.
@@ -29,6 +30,7 @@ func (a *Approvals) WithHooks(h *hooks.Set) *Approvals {
 func applyHooks(ctx context.Context, j approval.Judgement) approval.Judgement {
 	decision, why := turn.Hooked(ctx)
 	switch {
+	case j.Rule == plan.ProposeName: // only a person accepts a plan
 	case decision == event.Ask && j.Decision == event.Allow:
 		j.Decision, j.Rule, j.Why = event.Ask, byHook, cmp.Or(why, "a hook asks")
 	case decision == event.Allow && j.Decision == event.Ask:
@@ -50,7 +52,7 @@ func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed b
 			Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason),
 		}
 	}
-	return v.Decision == event.Allow, nil
+	return v.Decision == event.Allow && !isPlan(call), nil
 }
 
 // notifyHooks runs the hooks of an open request until the returned function is called.

@@ -180,7 +180,8 @@ func maySend(now, joining []event.Input, try int) bool {
 func (t *turn) specs() []model.ToolSpec {
 	var out []model.ToolSpec
 	for _, s := range t.view.Specs() {
-		if t.providerSearch && s.Finder || !t.providerSearch && s.Deferred != "" {
+		if t.providerSearch && s.Finder || !t.providerSearch && s.Deferred != "" ||
+			!t.Tools.Offered(t.view.Name(s.Name)) {
 			continue
 		}
 		out = append(out, model.ToolSpec{

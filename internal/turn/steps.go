@@ -41,6 +41,9 @@ func (t *turn) work(ctx context.Context) error {
 		if err := t.admitSteering(ctx); err != nil {
 			return err
 		}
+		if err := t.remind(); err != nil {
+			return err
+		}
 		stop, calls, err := t.respond(ctx, step)
 		if err != nil {
 			return err
@@ -167,4 +170,17 @@ func (t *turn) note(text string) error {
 			{Turn: t.id, Item: id, Data: event.ItemEnded{Status: event.ItemCompleted, Content: content}},
 		}
 	})
+}
+
+// remind gives the model the reminder that is due.
+func (t *turn) remind() error {
+	if t.Reminder == nil {
+		return nil
+	}
+	var text string
+	t.Log.View(func(s event.State) { text = t.Reminder(s) })
+	if text == "" {
+		return nil
+	}
+	return t.note(text)
 }

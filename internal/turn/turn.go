@@ -55,6 +55,9 @@ type Requests struct {
 	// where the calls worked. It is called after each step and reads files. It returns files
 	// that the model already has as well.
 	Instructions func(dir string, calls []event.Content) []run.Instruction
+	// Reminder, if set, returns what the model must know before the next request, such as that
+	// the permission mode has changed; empty for nothing. It receives the state of the log.
+	Reminder func(s event.State) string
 }
 
 // Execution configures the calls of a turn.
@@ -102,6 +105,8 @@ type Grant struct {
 	Places []event.ResolvedPath
 	// Arguments, if set, replace the call's: the person who approved it changed it.
 	Arguments string
+	// Permission is as in [tool.Call].
+	Permission string
 }
 
 const (

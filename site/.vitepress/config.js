@@ -23,6 +23,7 @@ const sidebar = [
       page("CI", "/docs/ci"),
       page("Permissions", "/docs/permissions"),
       page("Questions of the agent", "/docs/questions"),
+      page("Plans", "/docs/plans"),
       page("Sandbox", "/docs/sandbox"),
       page("Remote executor", "/docs/remote-executor"),
       page("MCP servers", "/docs/mcp-servers"),

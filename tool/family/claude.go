@@ -56,6 +56,10 @@ func claudeForms() []*form {
 			ignored: []string{"answers", "annotations", "metadata"},
 		},
 		{
+			name: "ExitPlanMode", tool: "propose_plan", offered: true,
+			ignored: []string{"allowedPrompts", "planFilePath", "launchSwarm", "teammateCount"},
+		},
+		{
 			name: "Task", tool: "task", offered: true, renames: taskNames, optional: []string{"agent"}, read: readTask,
 			write: writeTask,
 		},

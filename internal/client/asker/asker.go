@@ -42,6 +42,8 @@ type Answer struct {
 	Policy  string
 	// Arguments are what the call runs with instead; empty for no change.
 	Arguments string
+	// Permission is as in [settle.Answer].
+	Permission string
 	// Content are the values of a form.
 	Content json.RawMessage
 }
@@ -231,9 +233,9 @@ func (a *Asker) give(approval string, answer Answer) error {
 		Message:   answer.Message,
 		Explain:   answer.Explain,
 		Policy:    answer.Policy,
-		Arguments: answer.Arguments,
-		By:        a.By(),
-		Content:   answer.Content,
+		Arguments: answer.Arguments, Permission: answer.Permission,
+		By:      a.By(),
+		Content: answer.Content,
 	})
 	var late *settle.AnsweredError
 	if err == nil || errors.As(err, &late) || errors.Is(err, settle.ErrClosed) {

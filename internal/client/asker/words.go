@@ -5,6 +5,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/question"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // Words returns a question as text: the whole call, the reason for the question, and the
@@ -22,6 +23,9 @@ func Words(a event.ApprovalRequested) string {
 	return b.String()
 }
 
+// IsPlan reports whether a person is asked to accept a plan.
+func IsPlan(a event.ApprovalRequested) bool { return a.Tool == plan.ProposeName }
+
 // Headline is a question in one line.
 func Headline(a event.ApprovalRequested) string {
 	switch {
@@ -29,6 +33,9 @@ func Headline(a event.ApprovalRequested) string {
 		return "The agent asks you"
 	case a.Form != nil:
 		return question.Line(a.Form.Server) + " asks for input"
+	}
+	if IsPlan(a) {
+		return "Accept this plan?"
 	}
 	return "Allow this call?"
 }

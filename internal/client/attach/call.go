@@ -115,7 +115,7 @@ func (s *Session) Interrupt(ctx context.Context, i settle.Interruption) (settle.
 // [*settle.AnsweredError].
 func (s *Session) Answer(ctx context.Context, a settle.Answer) error {
 	return s.call(ctx, answerTimeout, methodAnswer, verdict{
-		a.Approval, a.Verdict, a.Message, a.Explain, a.By, a.Content, a.Arguments,
+		a.Approval, a.Verdict, a.Message, a.Explain, a.By, a.Content, a.Arguments, a.Permission,
 	}, nil)
 }
 

@@ -49,6 +49,10 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		})
 	case methodAnswer:
 		return call(r, func(p verdict) (any, error) {
+			if o, err := h.opened(); err == nil && o.Agent.Policy() != nil && !o.Agent.Policy().MayBegin(p.Permission) {
+				return nil, fmt.Errorf(
+					"cannot accept the plan with the permission %q: only the host can choose it", p.Permission)
+			}
 			err := h.session.Answer(
 				ctx,
 				settle.Answer{
@@ -58,7 +62,7 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 					Explain:   p.Explain,
 					By:        p.By,
 					Content:   p.Content,
-					Arguments: p.Arguments,
+					Arguments: p.Arguments, Permission: p.Permission,
 				},
 			)
 			return done{true}, err

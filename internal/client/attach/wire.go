@@ -91,6 +91,8 @@ type verdict struct {
 
 	Content   json.RawMessage `json:"content,omitempty"`
 	Arguments string          `json:"arguments,omitempty"`
+
+	Permission string `json:"permission,omitempty"`
 }
 
 type dropping struct {

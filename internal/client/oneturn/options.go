@@ -43,6 +43,9 @@ type Options struct {
 	// is not kept.
 	Resume func(session string) string
 
+	// Planned, if set, is the command that carries out the plan that is the turn's answer.
+	Planned func(session string) string
+
 	// Check, if set, returns why the final answer is invalid. The turn has completed then,
 	// but the run fails.
 	Check func(answer string) error

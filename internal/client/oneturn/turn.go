@@ -238,6 +238,9 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	r.nameSurvivors(session, o.Turn)
 	r.nameUnattended(session, o.Turn)
+	if o.Completed() && r.Planned != nil {
+		r.say("this is a plan, and nothing was changed; carry it out with: %s", r.Planned(session.ID()))
+	}
 	switch {
 	case r.stderrView != nil && r.stderrView.Close(r.resume(session.ID())):
 	case r.Resume != nil && (code != stdio.CodeCompleted || r.Verbose):

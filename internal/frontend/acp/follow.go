@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // follow reads the session's events until it is closed, and sends their translation to
@@ -85,6 +86,7 @@ func (ses *session) take(e event.Event) error {
 			}
 		case transcript.Item:
 			ses.itemChanged(c)
+			ses.planAccepted(c)
 		case transcript.Approval:
 			ses.asker.Take(e)
 		}
@@ -93,6 +95,13 @@ func (ses *session) take(e event.Event) error {
 		ses.promptMoved(m)
 	}
 	return ses.readErr
+}
+
+// planAccepted reports the mode that an accepted plan began.
+func (ses *session) planAccepted(c transcript.Change) {
+	if c.What == transcript.Ended && c.Item.Status == event.ItemCompleted && c.Item.Content().Name == plan.ProposeName {
+		ses.send(object{"sessionUpdate": "current_mode_update", "currentModeId": ses.policy.Mode().Name})
+	}
 }
 
 // inputChanged shows an input that this client did not send on this connection,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/rpc"
 	"github.com/settle-agent/settle/internal/jsonrpc"
@@ -28,6 +29,25 @@ func permissionOptions() []object {
 		{"optionId": rejectOnce, "name": sentence(event.Denied.Words()), "kind": "reject_once"},
 		{"optionId": explainNow, "name": sentence(event.ExplainTerm().Words), "kind": "reject_once"},
 	}
+}
+
+// planPrefix begins the ids of the options that accept a plan; the permission mode follows.
+const planPrefix = "accept-"
+
+// planOptions are the options about a plan: the permissions of the work that the user's
+// configuration leaves to the client.
+func (ses *session) planOptions() (all []object) {
+	for n, mode := range event.PlanModes() {
+		if m, err := assemble.ModeNamed(mode); err == nil && (n == 0 || assemble.Within(ses.ceiling, m)) {
+			kind := "allow_once"
+			if n > 0 {
+				kind = "allow_always"
+			}
+			name := sentence(event.PlanWords(mode))
+			all = append(all, object{"optionId": planPrefix + mode, "name": name, "kind": kind})
+		}
+	}
+	return append(all, object{"optionId": rejectOnce, "name": "Reject the plan", "kind": "reject_once"})
 }
 
 // sentence is words of event/terms.go as a label.
@@ -51,7 +71,12 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.SentQuestio
 		c.title = cmp.Or(q.Title, c.title)
 		call = c.asking(q.ApprovalRequested)
 	}
-	request := object{"sessionId": ses.id, "toolCall": call, "options": permissionOptions()}
+	options := permissionOptions()
+	if asker.IsPlan(q.ApprovalRequested) {
+		options = ses.planOptions()
+		call.Kind = "switch_mode"
+	}
+	request := object{"sessionId": ses.id, "toolCall": call, "options": options}
 	sent, err := ses.Send(ctx, "session/request_permission", request)
 	if err != nil {
 		if !errors.Is(err, jsonrpc.ErrClosed) { // the end of the input ends the turn, and with it the approval (C16)
@@ -89,7 +114,10 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 		allowAlways: event.ApprovedSession,
 		rejectOnce:  event.Denied,
 	}
+	mode, accepts := strings.CutPrefix(got.Outcome.OptionID, planPrefix)
 	switch known := verdicts[got.Outcome.OptionID]; {
+	case accepts && err == nil && !isCancelled:
+		return asker.Answer{Verdict: event.Approved, Permission: mode}, nil
 	case isCancelled:
 		return asker.Answer{Verdict: event.ApprovalAborted}, nil
 	case err != nil:

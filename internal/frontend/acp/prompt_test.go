@@ -173,8 +173,8 @@ func TestBlocks(t *testing.T) {
 		"binary":         {"type": "resource", "resource": object{"uri": "x:bin", "mimeType": "application/zip", "blob": "AAAA"}},
 		"broken picture": {"type": "image", "mimeType": "image/png", "data": "%"},
 	} {
-		if err, ok := send(bad).(*jsonrpc.Error); !ok ||
-			err.Code != jsonrpc.CodeInvalidParams { //nolint:errorlint // it is answered as it is
+		err, ok := send(bad).(*jsonrpc.Error) //nolint:errorlint // it is answered as it is
+		if !ok || err.Code != jsonrpc.CodeInvalidParams {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

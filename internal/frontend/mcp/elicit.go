@@ -46,7 +46,7 @@ func (t *task) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		res, err := t.client.session.Elicit(ctx, &sdk.ElicitParams{
 			Mode:            "form",
-			Message:         "Allow this call?\n\n" + asker.Words(q.ApprovalRequested),
+			Message:         asker.Headline(q.ApprovalRequested) + "\n\n" + asker.Words(q.ApprovalRequested),
 			RequestedSchema: json.RawMessage(form),
 			Meta: sdk.Meta{
 				"settle/session":  t.opened.ID(),

@@ -92,6 +92,12 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 // choices are the answers that there are.
 func (q *question) choices() []string {
 	switch {
+	case asker.IsPlan(q.request):
+		modes := event.PlanModes()
+		return []string{
+			"y: " + event.PlanWords(modes[0]), "s: " + event.PlanWords(modes[1]), "a: " + event.PlanWords(modes[2]),
+			"n: reject it", "or say what to change",
+		}
 	case q.request.Form == nil:
 		return []string{
 			"y: " + event.Approved.Words(), "s: " + event.ApprovedSession.Words(), "n: " + event.Denied.Words(),
@@ -109,6 +115,9 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 		return q.fill(line)
 	}
 	form := q.request.Form
+	if asker.IsPlan(q.request) {
+		return q.answerPlan(strings.TrimSpace(line))
+	}
 	switch word := strings.ToLower(strings.TrimSpace(line)); {
 	case (word == "y" || word == "yes") && (form == nil || form.URL != ""):
 		return asker.Answer{Verdict: event.Approved}, true
@@ -129,6 +138,24 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 	q.view.prompt(q.choices()...)
 	return answer, false
 }
+
+// answerPlan takes a line about a plan. Words say what to change.
+func (q *question) answerPlan(line string) (asker.Answer, bool) {
+	mode := map[string]int{"y": 0, "yes": 0, "s": 1, "a": 2}
+	switch at, accepts := mode[strings.ToLower(line)]; {
+	case accepts:
+		return asker.Answer{Verdict: event.Approved, Permission: event.PlanModes()[at]}, true
+	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
+		return asker.Answer{Verdict: event.Denied}, true
+	case len(line) < minChange: // a typing mistake
+		q.view.prompt(q.choices()...)
+		return asker.Answer{}, false
+	}
+	return asker.Answer{Verdict: event.Denied, Message: line}, true
+}
+
+// minChange is how many bytes a line has that says what to change in a plan.
+const minChange = 3
 
 // fill takes the line for the field that was asked for.
 func (q *question) fill(line string) (asker.Answer, bool) {

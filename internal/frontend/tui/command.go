@@ -55,6 +55,7 @@ func slashes() []slash {
 			"choose what may run without asking, see the rules in force, take approvals back",
 			(*UI).permissions,
 		},
+		{"plan", "[PROMPT]", "turn plan mode on: the model only reads until you accept its plan", (*UI).plan},
 		{"queue", "", "show the inputs that wait; edit or withdraw them", (*UI).pickQueued},
 		{"quit", "", "end everything and leave", func(u *UI, _ string) { u.leave(event.Shutdown, user) }},
 		{"rename", "NAME", "name this session", (*UI).rename},
@@ -283,9 +284,12 @@ func (u *UI) permissions(mode string) {
 
 // nextMode goes to the next mode that is safe to come upon by a key.
 func (u *UI) nextMode() {
-	next := map[string]string{"ask": "accept-edits", "accept-edits": "read-only"}
+	next := map[string]string{"ask": "accept-edits", "accept-edits": planMode, planMode: "read-only"}
 	if hostOf(u.view.conversation) != "" { // an attached client can only tighten the mode
-		next = map[string]string{"allow": "accept-edits", "ask": "read-only", "read-only": "accept-edits"}
+		next = map[string]string{
+			"allow": "accept-edits", "accept-edits": planMode, "ask": planMode, planMode: "read-only",
+			"read-only": "accept-edits",
+		}
 	}
 	u.permissions(cmp.Or(next[u.view.conversation.Mode()], "ask"))
 }

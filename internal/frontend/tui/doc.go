@@ -62,6 +62,7 @@
 //   - fold.go: one row for consecutive reads and searches
 //   - diff.go: rows of changes to files
 //   - discarded.go: committed text of an attempt that can still fail
+//   - plan.go: plan mode, and the answers to a plan
 //   - pager.go: a long text on the alternate screen, and the search in it
 //   - sheet.go: what the pager shows: a session, a message, a call
 //   - plain_form.go: forms for screen readers

@@ -187,6 +187,9 @@ func describe(c toolview.Call) string {
 	case toolview.Plan:
 		return c.Plan.Title()
 	}
+	if c.Tool == plan.ProposeName {
+		return terminal.OneLine(plan.Proposal{Plan: plan.ProposalOf(string(c.Arguments))}.Title())
+	}
 	if c.Tool == ask.Name {
 		return terminal.OneLine("asked: " + ask.Title(c.Arguments))
 	}
@@ -378,7 +381,7 @@ func askEntry(a *event.Approval, dir, all string) entry {
 		words = append(words, "For the session would allow: "+a.Covers)
 	}
 	head := "? settle asks before this call"
-	if a.Form != nil {
+	if a.Form != nil || asker.IsPlan(a.ApprovalRequested) {
 		head = "? " + asker.Headline(a.ApprovalRequested)
 	}
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -34,15 +35,19 @@ func questionsOf(held []event.HeldCall) (out []*event.Approval) {
 }
 
 // heldReplies are the answers to the question of a held call.
-func (u *UI) heldReplies() []reply {
+func (u *UI) heldReplies(a *event.Approval) []reply {
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
 	}
+	later := reply{"", "decide later", func(u *UI, a *event.Approval) {
+		u.questions.answeredIDs[a.Approval] = true
+		u.showHint("it stays held: \"settle approvals\" lists it")
+	}}
+	if asker.IsPlan(a.ApprovalRequested) {
+		return append(append([]reply{later}, u.acceptReplies()...), refusePlanReplies()...)
+	}
 	return []reply{ // the first one is selected: an Enter that was meant for a prompt runs nothing
-		{"", "decide later", func(u *UI, a *event.Approval) {
-			u.questions.answeredIDs[a.Approval] = true
-			u.showHint("it stays held: \"settle approvals\" lists it")
-		}},
+		later,
 		{keymap.AllowOnce, "allow it and run it now", verdict(event.Approved)},
 		{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
 		{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},

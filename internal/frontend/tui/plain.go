@@ -327,6 +327,14 @@ func (p *plain) ask() {
 		p.printf("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
 		return
 	}
+	if asker.IsPlan(first.ApprovalRequested) {
+		modes := event.PlanModes()
+		p.printf(
+			"Accept this plan? 1 %s. 2 %s. 3 reject it; 3 and words say what to change.%s 5 %s.",
+			event.PlanWords(modes[0]), event.PlanWords(modes[1]), last, event.PlanWords(modes[2]),
+		)
+		return
+	}
 	p.printf(
 		"Allow %s? 1 %s. 2 %s. 3 %s, also 3 and words for the model.%s 5 %s.",
 		first.Title, event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words(), last,
@@ -358,6 +366,8 @@ func (p *plain) answer(text string) {
 	case text == "4":
 		p.interrupt()
 		return
+	case p.asksPlan() && (text == "1" || text == "2" || text == "5"):
+		verdict, answer.Permission = event.Approved, event.PlanModes()[map[string]int{"2": 1, "5": 2}[text]]
 	case text == "5":
 		verdict, answer.Explain = event.Denied, true
 	case message:
@@ -368,6 +378,16 @@ func (p *plain) answer(text string) {
 	}
 	answer.Verdict = verdict
 	p.give(answer)
+}
+
+// asksPlan reports whether the question that waits is about a plan.
+func (p *plain) asksPlan() bool {
+	for _, a := range p.log.State().OpenApprovals() {
+		if a.Approval == p.approvalID {
+			return asker.IsPlan(a.ApprovalRequested)
+		}
+	}
+	return false
 }
 
 // give gives the answer.

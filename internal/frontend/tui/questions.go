@@ -42,7 +42,7 @@ type reply struct {
 // replies returns the answers to a question, in the order of the menu.
 func (u *UI) replies(a *event.Approval) (all []reply) {
 	if a.Held {
-		return u.heldReplies()
+		return u.heldReplies(a)
 	}
 	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
@@ -56,6 +56,9 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 			words = "I have opened it"
 		}
 		all = []reply{{keymap.AllowOnce, words, (*UI).begin}, {keymap.Deny, "decline", verdict(event.Denied)}}
+	case asker.IsPlan(a.ApprovalRequested):
+		all = append(u.acceptReplies(), reply{keymap.EditCommand, "edit the plan, then accept it", (*UI).editCommand})
+		all = append(all, refusePlanReplies()...)
 	default:
 		all = []reply{
 			{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)},
@@ -260,6 +263,10 @@ func (u *UI) asks(call string) bool {
 // askHead is the question in one row. The entry above it names the call, unless others wait.
 func (u *UI) askHead(a *event.Approval, more int) string {
 	switch kind := toolview.KindOf(a.Tool); {
+	case asker.IsPlan(a.ApprovalRequested) && a.Held:
+		return "Accept this plan? It waited when settle stopped: " + terminal.OneLine(a.Title)
+	case asker.IsPlan(a.ApprovalRequested):
+		return asker.Headline(a.ApprovalRequested)
 	case a.Held:
 		return "Allow this call? It waited when settle stopped: " + terminal.OneLine(a.Title)
 	case a.Form != nil && len(a.Form.Questions) > 0:

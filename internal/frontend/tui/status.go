@@ -199,7 +199,9 @@ func commandsPart(words string) statusPart {
 }
 
 // permissionModes are the modes that a person can choose.
-func permissionModes() []string { return []string{"ask", "accept-edits", "read-only", "allow"} }
+func permissionModes() []string {
+	return []string{"ask", "accept-edits", "read-only", planMode, "allow"}
+}
 
 // describeMode states what a mode means for the session.
 func (u *UI) describeMode(mode string) string {

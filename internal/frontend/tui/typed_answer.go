@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
@@ -18,6 +19,7 @@ import (
 type typing struct {
 	approval string
 	command  string // that is changed; empty for other answers
+	plan     bool   // the answer is to a plan; command is then the plan that is changed
 	words    bool   // the answer is to a question of the model; else it says what to do instead
 	draft    []part // the editor's text of before
 }
@@ -26,6 +28,10 @@ func (t *typing) help() string {
 	switch {
 	case t.words:
 		return "Your answer: Enter gives it, Esc goes back to the answers"
+	case t.plan && t.command != "":
+		return "Edit the plan: Enter accepts it, Esc goes back to the answers"
+	case t.plan:
+		return "Say what to change: Enter sends it, Esc goes back to the answers"
 	case t.command != "":
 		return "Edit the command: Enter runs it, Esc goes back to the answers"
 	}
@@ -58,11 +64,13 @@ func (u *UI) stopTyping() {
 	u.questions.typed = nil
 }
 
-func (u *UI) typeInstead(a *event.Approval) { u.startTyping(&typing{approval: a.Approval}) }
+func (u *UI) typeInstead(a *event.Approval) {
+	u.startTyping(&typing{approval: a.Approval, plan: asker.IsPlan(a.ApprovalRequested)})
+}
 
 func (u *UI) editCommand(a *event.Approval) {
 	if command, ok := u.commandOf(a); ok {
-		u.startTyping(&typing{approval: a.Approval, command: command})
+		u.startTyping(&typing{approval: a.Approval, command: command, plan: asker.IsPlan(a.ApprovalRequested)})
 	}
 }
 
@@ -118,7 +126,8 @@ func (u *UI) giveTyped(a *event.Approval, text string) {
 // argumentsOf returns the arguments of a call that waits for its approval.
 func (u *UI) argumentsOf(a *event.Approval) (arguments map[string]json.RawMessage) {
 	t := u.state().Running()
-	if t == nil || a.Child != "" || a.Form != nil || toolview.KindOf(a.Tool) != toolview.Command {
+	if t == nil || a.Child != "" || a.Form != nil ||
+		toolview.KindOf(a.Tool) != toolview.Command && !asker.IsPlan(a.ApprovalRequested) {
 		return nil
 	}
 	if i := t.Item(a.Call); i == nil || json.Unmarshal([]byte(i.Content().Arguments), &arguments) != nil {
@@ -127,9 +136,17 @@ func (u *UI) argumentsOf(a *event.Approval) (arguments map[string]json.RawMessag
 	return arguments
 }
 
+// editable is the argument of the call that a person can change.
+func editable(a *event.Approval) string {
+	if asker.IsPlan(a.ApprovalRequested) {
+		return "plan"
+	}
+	return "command"
+}
+
 // commandOf returns the command of the call that waits, if a person can change it.
 func (u *UI) commandOf(a *event.Approval) (command string, ok bool) {
-	raw := u.argumentsOf(a)["command"]
+	raw := u.argumentsOf(a)[editable(a)]
 	return command, raw != nil && json.Unmarshal(raw, &command) == nil && strings.TrimSpace(command) != ""
 }
 
@@ -140,7 +157,7 @@ func (u *UI) withCommand(a *event.Approval, command string) string {
 	encode := json.NewEncoder(&b)
 	encode.SetEscapeHTML(false)
 	_ = encode.Encode(command) // a string has JSON
-	arguments["command"] = bytes.TrimSpace(bytes.Clone(b.Bytes()))
+	arguments[editable(a)] = bytes.TrimSpace(bytes.Clone(b.Bytes()))
 	b.Reset()
 	_ = encode.Encode(arguments) // it was JSON
 	return strings.TrimSpace(b.String())

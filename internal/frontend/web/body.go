@@ -168,6 +168,8 @@ type verdict struct {
 	Explain bool          `json:"explain,omitempty" jsonschema:"with denied: the model explains the effects first"`
 	// Arguments change the call.
 	Arguments string `json:"arguments,omitempty" jsonschema:"with approved: a JSON object to run the call with"`
+	// Permission is the permission mode in which the work on a plan begins.
+	Permission string `json:"permission,omitempty" jsonschema:"with approved, of a plan: the permission of the work"`
 	// Content are the values of a form.
 	Content json.RawMessage `json:"content,omitempty" jsonschema:"values of a form, or answers to questions"`
 }

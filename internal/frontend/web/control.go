@@ -79,9 +79,9 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 		Verdict:   body.Verdict,
 		Message:   body.Message,
 		Explain:   body.Explain,
-		Arguments: body.Arguments,
-		By:        client(r),
-		Content:   body.Content,
+		Arguments: body.Arguments, Permission: body.Permission,
+		By:      client(r),
+		Content: body.Content,
 	}
 	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
 		if err := session.Answer(ctx, answer); err != nil {

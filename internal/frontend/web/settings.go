@@ -117,7 +117,9 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	if err != nil {
 		mode = s.Agent.Policy().Mode()
 	}
-	a, err := s.Agent.Under(assemble.NewPolicy(mode))
+	policy := assemble.NewPolicy(s.Agent.Policy().Mode())
+	policy.Set(mode)
+	a, err := s.Agent.Under(policy)
 	if err != nil {
 		return nil, err
 	}

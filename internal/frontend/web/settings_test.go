@@ -73,7 +73,7 @@ func TestSettings(t *testing.T) {
 	made := ask[object](b, "GET", "/api/sessions", nil, 200)["new"].(object)
 	b.diff("a new session's words", "asks before changes", made["permission_words"])
 	b.diff("words", made["permission_words"], got["permission_words"])
-	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 4 ||
+	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 5 ||
 		len(got["efforts"].([]any)) != 7 {
 		t.Errorf("%v", got)
 	}
@@ -126,7 +126,7 @@ func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	for _, p := range got["permissions"].([]any) {
 		names = append(names, p.(object)["name"].(string))
 	}
-	b.diff("permissions", []string{"ask", "read-only"}, names)
+	b.diff("permissions", []string{"ask", "read-only", "plan"}, names)
 	for _, looser := range []string{"allow", "accept-edits"} {
 		ask[object](b, "POST", session+"/settings", object{"permission": looser, "model": "chat/two"}, 403)
 	}

@@ -88,7 +88,7 @@ func Actions() []Action {
 		prompt(Cancel, "clear the editor; else interrupt; else, twice, quit", reservedKey),
 		prompt(Quit, "quit, if the editor is empty; else delete a character", "ctrl+d"),
 		prompt(Suspend, "suspend settle", "ctrl+z"),
-		prompt(NextPermission, "change the permission mode: ask, accept edits, read-only", "shift+tab"),
+		prompt(NextPermission, "change the permission mode: ask, accept edits, plan, read-only", "shift+tab"),
 		prompt(Transcript, "show the whole transcript", "ctrl+t"),
 		prompt(Plan, "show the model's plan"),
 		prompt(Model, "choose the model"),

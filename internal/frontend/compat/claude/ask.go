@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // toolCall is a call as the client knows it.
@@ -176,11 +177,31 @@ func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: p.Message}
 	case p.Behavior != "allow":
 		return denied(p.Message)
+	case c.settle == plan.ProposeName:
+		return d.acceptPlan(c, p, changed)
 	case hasInput && !same(changed, c.input):
 		return d.revise(c, changed)
 	}
 	answer := approved()
 	d.do(func() { answer.Verdict = d.updated(c, p.Updates) })
+	return answer
+}
+
+// acceptPlan takes the answer that accepts a plan. Without a mode among the permission updates, the
+// work begins in the mode "default", as in Claude Code.
+func (d *driver) acceptPlan(c toolCall, p permission, changed map[string]any) asker.Answer {
+	answer := approved()
+	if text, ok := changed["plan"].(string); ok && text != c.input["plan"] {
+		answer.Arguments = compact(map[string]any{"plan": text})
+	}
+	d.do(func() {
+		d.updated(c, p.Updates)
+		if d.policy.mode == modePlan {
+			if err := d.policy.set(modeDefault); err != nil {
+				d.warn(err.Error())
+			}
+		}
+	})
 	return answer
 }
 

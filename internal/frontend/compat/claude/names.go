@@ -69,6 +69,7 @@ func aliases() []alias {
 			fixed: map[string]any{"subagent_type": "general-purpose"},
 		},
 		{settle: ask.Name, claude: askName},
+		{settle: plan.ProposeName, claude: "ExitPlanMode"},
 		{settle: web.FetchName, claude: "WebFetch"},
 		{settle: web.SearchName, claude: "WebSearch"},
 		{

@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // sessionState is the client's session, and how it was opened.
@@ -160,6 +161,9 @@ func (d *driver) offers(note func(string)) func(string) bool {
 		}
 	}
 	return func(tool string) bool {
+		if tool == plan.ProposeName { // offered in plan mode, if a person can accept the plan
+			return d.Asks && !slices.Contains(denied, tool)
+		}
 		if slices.Contains(denied, tool) || d.Tools != nil && !slices.Contains(chosen, tool) {
 			return false
 		}

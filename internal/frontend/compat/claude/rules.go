@@ -27,7 +27,7 @@ func modes() map[string]assemble.Mode {
 			Permission: settle.Ask,
 			Rules:      []config.Rule{{Tool: "edit", Pattern: "**", Decision: settle.Allow}},
 		},
-		modePlan:   {Permission: settle.Deny},
+		modePlan:   assemble.PlanMode(),
 		modeBypass: {Permission: settle.Allow},
 		modeDont:   {Permission: settle.Ask}, // the driver answers instead of the client
 	}

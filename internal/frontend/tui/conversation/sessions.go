@@ -31,15 +31,17 @@ type Sessions struct {
 	hosts        *assemble.Sessions
 	dir, dataDir string
 	take         bool // take a session over that another process hosts
+	plans        bool // sessions begin in plan mode
 
 	mu       sync.Mutex // guards redactor
 	redactor *redact.Redactor
 }
 
 // New returns the sessions of dir, whose logs are in dataDir. With take, Open takes a
-// session over from the process that hosts it, instead of attaching to that process.
-func New(hosts *assemble.Sessions, dir, dataDir string, take bool) *Sessions {
-	return &Sessions{hosts: hosts, dir: dir, dataDir: dataDir, take: take}
+// session over from the process that hosts it, instead of attaching to that process. With plans,
+// sessions begin in plan mode.
+func New(hosts *assemble.Sessions, dir, dataDir string, take, plans bool) *Sessions {
+	return &Sessions{hosts: hosts, dir: dir, dataDir: dataDir, take: take, plans: plans}
 }
 
 // Open implements [tui.Sessions].
@@ -55,6 +57,9 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 		}
 	}
 	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
+	if s.plans {
+		policy.Set(assemble.PlanMode())
+	}
 	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
 		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
 	})

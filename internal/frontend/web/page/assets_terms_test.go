@@ -31,6 +31,7 @@ func TestTermsAreThoseOfPackageEvent(t *testing.T) {
 	table("answers", "Answers to an approval: what a person chooses, and what was chosen.", event.AnswerTerms(),
 		func(one event.Term) any { return []string{one.Words, one.Past} })
 	table("modes", "Permission modes.", event.ModeTerms(), words)
+	table("plans", "Answers that accept a plan, by the permission mode of the work.", event.PlanTerms(), words)
 	table("endings", "Endings of turns, calls and sessions, by outcome or reason.", event.EndingTerms(), words)
 	path := filepath.Join("assets", "terms.js")
 	if *update {

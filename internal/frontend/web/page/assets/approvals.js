@@ -8,7 +8,7 @@ import { openApprovals, running } from "./fold.js";
 import { formCard } from "./form.js";
 import { unshown } from "./guard.js";
 import { fileChange } from "./item.js";
-import { answers } from "./terms.js";
+import { answers, plans } from "./terms.js";
 import { named } from "./visible.js";
 import { sentence } from "./words.js";
 
@@ -70,13 +70,20 @@ function heldWords(a) {
   return `It waited when settle stopped: ${at}, in ${named(a.dir ?? "")}. It stays until it is answered.`;
 }
 
-/** The arguments of a command that waits, if a person can change it. */
+/** Whether a plan waits to be accepted. */
+const isPlan = (a) => a.tool === "propose_plan";
+
+/** The argument of a call that a person can change. */
+const editable = (a) => isPlan(a) ? "plan" : "command";
+
+/** The arguments of a command or a plan that waits, if a person can change it. */
 function argumentsOf(a, app) {
   const turn = running(app.state), i = turn?.itemById.get(a.call);
   if (a.child || a.form || !i) return null;
   try {
     const args = JSON.parse(i.content.arguments);
-    return typeof args?.command === "string" && args.command.trim() ? args : null;
+    const text = args?.[editable(a)];
+    return typeof text === "string" && text.trim() ? args : null;
   } catch {
     return null;
   }
@@ -88,13 +95,17 @@ function card(a, app) {
   const said = h("p", { class: "card-note", role: "status", hidden: true });
   const words = h("input", { type: "text", placeholder: "Message to the model (optional)", "aria-label": "Message to the model", autocomplete: "off" });
   const denial = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); give("denied", { message: words.value.trim() || undefined }); } } },
-    words, h("button", { type: "submit" }, label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => back(denial) } }, "Back"));
+    words, h("button", { type: "submit" }, isPlan(a) ? "Change it, or reject it without words" : label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => back(denial) } }, "Back"));
   // A person can change the command of a call, and the log says so.
-  const args = argumentsOf(a, app), command = h("textarea", { rows: 3, "aria-label": "Command", autocomplete: "off", spellcheck: "false" });
+  const args = argumentsOf(a, app), command = h("textarea", { rows: 3, "aria-label": isPlan(a) ? "Plan" : "Command", autocomplete: "off", spellcheck: "false" });
   const change = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); giveChanged(); } } },
-    command, h("button", { type: "submit", class: "primary" }, "Run it"), h("button", { type: "button", class: "quiet", on: { click: () => back(change) } }, "Back"));
+    command, h("button", { type: "submit", class: "primary" }, isPlan(a) ? "Accept it" : "Run it"), h("button", { type: "button", class: "quiet", on: { click: () => back(change) } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
-  const buttons = h("div", { class: "answers" }, a.held ? [
+  const verdicts = isPlan(a) ? [
+    ...Object.entries(plans).map(([permission, words], n) => button(sentence(words), ["a", "s", "p"][n], () => give("approved", { permission }), n ? "" : "primary")),
+    args ? button("Edit the plan\u2026", "c", () => open(change, command)) : null,
+    button("Change or reject\u2026", "d", () => open(denial, words)),
+  ] : a.held ? [
     button(HELD_ANSWER, "a", () => give("approved"), "primary"),
     button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
   ] : [
@@ -103,14 +114,16 @@ function card(a, app) {
     args ? button("Edit the command\u2026", "c", () => open(change, command)) : null,
     button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
     button(label("explain"), "e", () => give("denied", { explain: true })),
-    button(label("aborted", a), "x", () => give("aborted"))]);
+  ];
+  const buttons = h("div", { class: "answers" }, verdicts,
+    a.held ? null : button(label("aborted", a), "x", () => give("aborted")));
   const list = changes(a.detail);
   // The whole call in words, unless its changes say the same, and hide nothing.
   const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
   const detail = drawn || !a.text ? list.map((f) => fileChange(f, true)) : [];
   const whole = drawn ? named(a.title ?? name) : a.text ?? named(a.title ?? name);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
-    h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
+    isPlan(a) ? h("h3", null, "Accept this plan?") : h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
     h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
     a.held ? h("p", { class: "why" }, heldWords(a)) : null,
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
@@ -139,7 +152,7 @@ function card(a, app) {
   });
 
   function open(form, field) {
-    if (form === change) command.value = args.command;
+    if (form === change) command.value = args[editable(a)];
     show(buttons, false);
     show(form, true);
     field.focus();
@@ -153,7 +166,7 @@ function card(a, app) {
 
   function giveChanged() {
     const now = command.value.trim();
-    if (now) give("approved", now === args.command.trim() ? {} : { arguments: JSON.stringify({ ...args, command: now }) });
+    if (now) give("approved", now === args[editable(a)].trim() ? {} : { arguments: JSON.stringify({ ...args, [editable(a)]: now }) });
   }
 
   async function give(verdict, more) {

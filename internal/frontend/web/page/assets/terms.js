@@ -15,7 +15,15 @@ export const modes = {
   "ask": "ask",
   "accept-edits": "accept edits",
   "read-only": "read-only",
+  "plan": "plan",
   "allow": "allow",
+};
+
+/** Answers that accept a plan, by the permission mode of the work. */
+export const plans = {
+  "ask": "accept the plan, and ask before changes",
+  "accept-edits": "accept the plan and all edits",
+  "allow": "accept the plan and every call",
 };
 
 /** Endings of turns, calls and sessions, by outcome or reason. */

@@ -1,0 +1,112 @@
+package assemble
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/plan"
+)
+
+// planning is the plan mode of a session. It implements [plan.Mode].
+type planning struct {
+	policy  *Policy
+	ceiling event.Permission
+	// person reports whether a person can accept a plan. Otherwise the plan is the answer.
+	person bool
+
+	mu      sync.Mutex // guards the fields below
+	offered bool       // a request was made in plan mode
+	read    bool       // the log of the session was read
+	last    string     // the reminder that the model received last; empty for none
+}
+
+// planning returns the plan mode of each session; nil if the permission mode never changes.
+func (o Options) planning() *planning {
+	if o.Policy == nil {
+		return nil
+	}
+	person := (o.Attended || o.Approver != nil) && (o.Offers == nil || o.Offers(plan.ProposeName))
+	return &planning{policy: o.Policy, ceiling: o.Ceiling, person: person}
+}
+
+// Offered implements [plan.Mode]. The tool stays for the rest of the session when plan mode
+// ends, so that the prefix of the requests changes once (C21).
+func (p *planning) Offered() bool {
+	on := p.policy.Mode().Plan
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offered = p.person && (p.offered || on)
+	return p.offered
+}
+
+// Accept implements [plan.Mode].
+func (p *planning) Accept(permission string) (string, error) {
+	m, err := p.policy.Begin(permission, p.ceiling)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = ""                            // the result of the call says it
+	name, _, _ := strings.Cut(m.Name, " ") // a client's mode can have a number
+	return event.ModeWords(name), err
+}
+
+// The reminders of plan mode.
+const (
+	planOn = "[Plan mode is on. Change nothing: only calls that read are allowed, until the user accepts a plan. " +
+		"Read what you need, ask the user what only they can decide, then present a complete plan with the " +
+		"tool for it (propose_plan, ExitPlanMode). Do not work on it before it is accepted.]"
+	planAlone = "[Plan mode is on, and no person can be asked. Change nothing: only calls that read are allowed. " +
+		"Read what you need. Your final answer is the plan, complete, for somebody who has not read this session.]"
+	planOff = "[Plan mode is off.]"
+)
+
+// reminder returns the function of the session's reminders; nil for none.
+func (p *planning) reminder() func(event.State) string {
+	if p == nil {
+		return nil
+	}
+	return p.remind
+}
+
+// remind returns the reminder that is due. The log says which one the model received last.
+func (p *planning) remind(s event.State) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.read {
+		p.read, p.last = true, lastReminder(s)
+	}
+	due := ""
+	switch on := p.policy.Mode().Plan; {
+	case on && p.person:
+		due = planOn
+	case on:
+		due = planAlone
+	case p.last != "" && p.last != planOff:
+		due = planOff
+	}
+	if due == "" || due == p.last {
+		return ""
+	}
+	p.last = due
+	return due
+}
+
+// lastReminder returns the reminder of plan mode that the model received last. An accepted plan
+// ends plan mode as a reminder does.
+func lastReminder(s event.State) string {
+	for n := len(s.Turns) - 1; n >= 0; n-- {
+		items := s.Turns[n].Items
+		for k := len(items) - 1; k >= 0; k-- {
+			switch i := items[k]; {
+			case i.Type() == event.Note:
+				switch text := i.Content().Text; text {
+				case planOn, planAlone, planOff:
+					return text
+				}
+			case i.Status == event.ItemCompleted && i.Content().Name == plan.ProposeName:
+				return ""
+			}
+		}
+	}
+	return ""
+}
