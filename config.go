@@ -82,6 +82,9 @@ type SessionConfig struct {
 	Judge      func() (Judge, error)
 	Approver   Approver
 	Attended   bool
+	// Reviewer, if set, can allow a call before it goes to the Approver or waits, if its judgement
+	// says so. Calls of child agents have no reviewer.
+	Reviewer Reviewer
 
 	// Hooks, if set, are commands that run on events of the session and may refuse or change
 	// them.

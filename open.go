@@ -33,9 +33,10 @@ func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
 	switch c.Permission {
 	case "":
 		c.Permission = Ask
-	case Allow, Ask, Deny:
+	case Allow, Review, Ask, Deny:
 	default:
-		return c, fmt.Errorf("cannot open a session with permission %q: allow, ask and deny are known", c.Permission)
+		return c, fmt.Errorf(
+			"cannot open a session with permission %q: allow, review, ask and deny are known", c.Permission)
 	}
 	dir, err := filepath.Abs(c.WorkDir)
 	if err != nil {

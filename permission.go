@@ -28,6 +28,9 @@ const (
 	Ask = event.Ask
 	// Deny allows only calls that change nothing.
 	Deny = event.Deny
+	// Review is like Ask, and SessionConfig.Reviewer can allow the calls that the Judge leaves to
+	// it. Without a Reviewer and a Judge it is Ask.
+	Review = event.Review
 )
 
 // approverOf returns the turns' Approver, and the session's approvals if clients may answer
@@ -47,13 +50,13 @@ func (s *Session) approverOf(
 	var fallback Approver
 	switch {
 	case s.origin != nil && s.origin.parent.askApprover == nil, s.origin == nil && c.Approver == nil && !c.Attended:
-		return session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks).Unattended(), nil, nil
+		return session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks).WithReviewer(s.reviewerOf(c)).Unattended(), nil, nil
 	case s.origin != nil:
 		fallback = parentApprover{s.origin, s.judge}
 	case c.Approver != nil:
 		fallback = c.Approver
 	}
-	approvals := session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks)
+	approvals := session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks).WithReviewer(s.reviewerOf(c))
 	s.askApprover = func(ctx context.Context, a session.ChildApproval) error {
 		return approvals.AskForChild(ctx, a, fallback)
 	}
@@ -61,6 +64,15 @@ func (s *Session) approverOf(
 		return approvals.Forwarding(fallback), nil, nil
 	}
 	return approvals, approvals, nil
+}
+
+// reviewerOf returns the session's reviewer. A child agent has none: its calls go to the approver
+// of its parent.
+func (s *Session) reviewerOf(c SessionConfig) Reviewer {
+	if s.origin != nil {
+		return nil
+	}
+	return c.Reviewer
 }
 
 // setJudge sets the judge of the session's calls. A child has its parent's judge with
@@ -145,9 +157,17 @@ type permissionJudge struct {
 	remembered sync.Map // tool and arguments
 }
 
+// decision is the decision about a call that can change something.
+func (p *permissionJudge) decision() Permission {
+	if p.permission == Review {
+		return Ask
+	}
+	return p.permission
+}
+
 func (p *permissionJudge) Judge(a Approval) Judgement {
 	j := Judgement{
-		Decision: p.permission, Rule: string(p.permission), Why: "the policy is " + string(p.permission),
+		Decision: p.decision(), Rule: string(p.permission), Why: "the policy is " + string(p.permission),
 		Covers: "the same call, to the letter",
 	}
 	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
@@ -162,6 +182,7 @@ func (p *permissionJudge) Remember(a Approval) { p.remembered.Store(a.Tool.Name+
 type (
 	Approval             = approval.Call
 	Approver             = approval.Approver
+	Reviewer             = approval.Reviewer
 	Judge                = approval.Judge
 	Judgement            = approval.Judgement
 	Placer               = approval.Placer

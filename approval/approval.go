@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/tool"
@@ -30,6 +31,8 @@ type Call struct {
 	Covers string
 	// Why states in one line why the call needs approval; empty if it needs none.
 	Why string
+	// Review is why a review did not allow the call; empty without one.
+	Review string
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths.
 	Places []event.ResolvedPath
@@ -75,6 +78,41 @@ type Judgement struct {
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths. The tool opens only these files.
 	Places []event.ResolvedPath
+	// Review reports that a [Reviewer] can allow the call, about which a person would be asked.
+	Review bool
+}
+
+// Reviewer is a second model. With the permission [event.Review], it sees a call about which a
+// person would be asked, and can allow it.
+type Reviewer interface {
+	// Model names the model.
+	Model() string
+	// Review reviews a call. An error means that a person is asked, and so does the end of ctx.
+	// The result has the usage also with an error.
+	Review(ctx context.Context, r ReviewRequest) (Review, error)
+	// Timeout bounds a review.
+	Timeout() time.Duration
+}
+
+// ReviewRequest is what a reviewer receives. It has no output of tools.
+type ReviewRequest struct {
+	// Tool, Text, Why and Dir are the call, the whole of it for a reader, the reason why a person
+	// would be asked, and the working directory.
+	Tool, Text, Why, Dir string
+	// Prompts are the last prompts of the user, oldest first.
+	Prompts []string
+	// Reviews and Spent are the earlier reviews of the session and what they have used.
+	Reviews int
+	Spent   event.Summary
+}
+
+// Review is the verdict of a [Reviewer].
+type Review struct {
+	Allow  bool
+	Reason string
+	// Usage is nil if no request was answered. Cost is in US dollars, nil if it is not known.
+	Usage *event.Usage
+	Cost  *float64
 }
 
 // Judge decides which calls may run, which need approval and which are denied. Several

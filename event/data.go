@@ -427,6 +427,8 @@ type ApprovalRequested struct {
 	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
+	// Review is why a review did not allow the call, or how it failed; empty without one.
+	Review string `json:"review,omitempty"`
 	// Form, if set, is a question of a tool server or of the model during a call: the
 	// call has started, and the answer fills in the form only.
 	Form *Form `json:"form,omitempty"`

@@ -238,6 +238,14 @@ func (t *Turn) summary() Summary {
 			sum.Steps++
 		}
 	}
+	for _, h := range t.Hooks {
+		if h.Ended == nil {
+			continue
+		}
+		if spent, ok := h.Ended.Spent(); ok {
+			sum.Add(spent)
+		}
+	}
 	for _, i := range t.Items {
 		if i.Started {
 			sum.Calls++

@@ -22,6 +22,10 @@ const (
 	HookCompact      HookEvent = "PreCompact"        // before the history is compacted
 )
 
+// HookReview is the occasion of settle's own hook: with the permission [Review], a model decides
+// before a person is asked about a call. Its Command names the model, and it never denies.
+const HookReview HookEvent = "Review"
+
 // HookEvents returns all occasions, in the order of a session.
 func HookEvents() []HookEvent {
 	return []HookEvent{
@@ -77,6 +81,18 @@ type HookEnded struct {
 	// Output is the beginning of the hook's output, unless the hook suppressed it.
 	Output    string    `json:"output,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
+	// Usage and Cost, in US dollars, are of the request of a review; nil if none was answered, or
+	// if the price is unknown.
+	Usage *Usage   `json:"usage,omitempty"`
+	Cost  *float64 `json:"cost_usd,omitempty"`
+}
+
+// Spent is the consumption of a review; ok is false for other hooks.
+func (d HookEnded) Spent() (end AttemptEnded, ok bool) {
+	if d.Usage == nil {
+		return end, false
+	}
+	return AttemptEnded{Usage: *d.Usage, Cost: d.Cost}, true
 }
 
 // Hook is a hook that runs or has run.

@@ -113,6 +113,7 @@ func sessionSamples() []Event {
 			Hook: "h000001", Event: HookBefore, Command: "check.sh", Source: "/work/.claude/settings.json", Input: "n000001", TimeoutMS: 10000,
 		}},
 		{Turn: "t000001", Item: "i000001", Data: HookEnded{
+			Usage: &Usage{Input: 300, Output: 20}, Cost: new(0.001),
 			Hook: "h000001", Outcome: Aborted, Cause: sampleCause(), Decision: Deny, Reason: "not here", Arguments: `{"command":"ls -l"}`,
 			Context: "the branch is main", Message: "checked", Stop: true, ExitCode: new(2), Elapsed: 12, Output: "no\n",
 			Survivors: []Process{{PID: 100, Command: "sudo x", Why: "operation not permitted"}},
@@ -165,7 +166,7 @@ func turnSamples() []Event {
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Places: samplePlaces(), Child: "c000001",
-			Sandbox: Workspace,
+			Sandbox: Workspace, Review: "the review asks a person: it is odd",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny", Explain: true}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Arguments: `{"command":"ls -l"}`, SHA256: "e3b0c442"}),

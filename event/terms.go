@@ -41,6 +41,7 @@ func ModeTerms() []Term {
 	return []Term{
 		{Value: "ask", Words: "ask"},
 		{Value: "accept-edits", Words: "accept edits"},
+		{Value: "review", Words: "review"},
 		{Value: "read-only", Words: "read-only"},
 		{Value: "plan", Words: "plan"},
 		{Value: "allow", Words: "allow"},
@@ -110,6 +111,8 @@ func PermissionWords(mode string, confined *Confinement) (asks, commands string)
 			return "asks before edits", commands
 		}
 		return "asks before changes", ""
+	case "review":
+		return "reviews changes, then asks", commands
 	case "accept edits":
 		return "accepts edits", cmp.Or(commands, "asks before commands")
 	case "read-only":

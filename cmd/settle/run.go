@@ -118,7 +118,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("fallback-model", "", "use `PROVIDER/NAME` if the model is overloaded or out of retries")
 	flags.String("base-url", "", "`URL` of the provider's server")
 	flags.String("effort", "", "reasoning `LEVEL`: none, minimal, low, medium, high, xhigh, max")
-	flags.String("permission", "", "`POLICY` for calls that change something: ask, allow or deny")
+	flags.String("permission", "", "`POLICY` for calls that change something: ask, review, allow or deny")
 	flags.String("max-steps", "", "end the turn after `N` model responses; 0: no limit")
 	flags.String("max-tokens", "", "end the turn after `N` tokens, input and output; 0: no limit")
 	flags.String("max-cost", "", "end the turn when it has cost `USD` dollars; 0: no limit")

@@ -11,6 +11,7 @@ type hook struct {
 	outcome    event.Outcome
 	decision   event.Permission
 	arguments  string
+	spent      *event.AttemptEnded // by a review
 }
 
 // bars reports whether a blocking hook refused its occasion.
@@ -26,6 +27,9 @@ func (l *log) hookStarted(e event.Event, d event.HookStarted) {
 	}
 	h := &hook{event: d.Event, turn: e.Turn, call: e.Item, input: d.Input}
 	l.hooks[d.Hook] = h
+	if e.Turn != "" {
+		l.running.hooks = append(l.running.hooks, h)
+	}
 	if e.Item == "" {
 		return
 	}
@@ -49,6 +53,15 @@ func (l *log) hookEnded(e event.Event, d event.HookEnded) {
 		return
 	}
 	h.ended, h.outcome, h.decision, h.arguments = true, d.Outcome, d.Decision, d.Arguments
+	if spent, ok := d.Spent(); ok {
+		h.spent = &spent
+		if h.event != event.HookReview {
+			l.breaks("C2", "hook %s has the usage of a review", d.Hook)
+		}
+	}
+	if h.event == event.HookReview && d.Decision == event.Deny {
+		l.breaks("C16", "review %s denies: it can allow, or have a person asked", d.Hook)
+	}
 	switch d.Outcome {
 	case event.Completed:
 	case event.Aborted:

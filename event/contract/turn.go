@@ -26,6 +26,7 @@ type turn struct {
 	items       map[string]*item
 	order       []*item // as they started
 	approvals   map[string]*approval
+	hooks       []*hook       // as they started
 	summary     event.Summary // counted
 	ended       bool
 	volatile    bool   // its terminal event is not durable
@@ -194,6 +195,11 @@ func (l *log) turnEnded(t *turn, e event.Event, summary event.Summary) {
 	if t.interrupted && l.InterruptBound > 0 {
 		if elapsed := e.At.Sub(t.interruptAt); elapsed > l.InterruptBound {
 			l.breaks("C9", "the interrupt took %v, more than %v", elapsed, l.InterruptBound)
+		}
+	}
+	for _, h := range t.hooks { // in the order of event.Endings, since sums of floats depend on it
+		if h.spent != nil {
+			t.summary.Add(*h.spent)
 		}
 	}
 	if summary.Cost == 0 && summary.Unpriced == 0 { // older logs know no costs

@@ -114,6 +114,9 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.Session.Reviewer, err = o.reviewer(ctx, a); err != nil {
+		return nil, err
+	}
 	commands := o.commandEnv()
 	remote, err := o.reach(ctx, commands.env)
 	if err != nil {

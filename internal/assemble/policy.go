@@ -24,6 +24,7 @@ func Modes() []Mode {
 	return []Mode{
 		{Name: "ask", Permission: event.Ask},
 		{Name: "accept-edits", Permission: event.Ask, Rules: edits},
+		{Name: "review", Permission: event.Review},
 		{Name: "read-only", Permission: event.Deny},
 		PlanMode(),
 		{Name: "allow", Permission: event.Allow},

@@ -47,6 +47,19 @@ func (r *Resolved) ChooseFallback(first Choice) (*Choice, error) {
 	return &choice, nil
 }
 
+// ChooseReviewer returns the model of reviews, which a setting names. The address of a flag
+// applies to it if it has the same provider as the chosen model.
+func (r *Resolved) ChooseReviewer(first Choice) (Choice, error) {
+	choice, err := r.named(r.Review.Model, "review.model")
+	if err != nil {
+		return Choice{}, err
+	}
+	if choice.Provider.Name == first.Provider.Name {
+		choice.Provider = first.Provider
+	}
+	return r.addressed(choice, "review.model")
+}
+
 // addressed returns the choice of a setting with the address of its server.
 func (r *Resolved) addressed(choice Choice, setting string) (Choice, error) {
 	if setting == "model" && r.BaseURL != "" {

@@ -179,6 +179,13 @@ depth = 1
 at_once = 2
 per_session = 3
 timeout = "1m"
+
+[review]
+model = "chat/judge"
+max_calls = 5
+max_tokens = 6
+max_cost = 0.5
+timeout = "9s"
 `
 
 func TestEverySettingInAFile(t *testing.T) {
@@ -195,6 +202,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		DataDir: filepath.Join(w.dir, "home", "data"), LogLevel: "debug", RunHooks: config.HooksOwn,
 		Executor: "ssh there settle executor", ExecutorLease: time.Minute, ExecutorInstall: config.InstallMissing,
 		Jobs:     config.Jobs{Release: "deny", OnInterrupt: "end", OnExit: "release"},
+		Review:   config.Review{Model: "chat/judge", MaxCalls: 5, MaxTokens: 6, MaxCost: 0.5, Timeout: 9 * time.Second},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
@@ -265,7 +273,7 @@ func TestMistakes(t *testing.T) {
 		},
 		{"negative duration", "timeout = '-5s'", "must be a duration"},
 		{"absurd duration", "timeout = 9223372036854775807", "has no unit"},
-		{"bad word", "permission = 'alow'", `"alow" is not one of allow, ask, deny; did you mean "allow"?`},
+		{"bad word", "permission = 'alow'", `"alow" is not one of allow, review, ask, deny; did you mean "allow"?`},
 		{"not a list", "tools = 3", "must be a list of strings, not 3"},
 		{"list of numbers", "tools = [1]", "each entry must be a string, not 1"},
 		{"not a table", "jobs = 3", "config.toml:1: jobs: must be a table, not 3"},

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/egress"
 )
 
@@ -47,6 +48,21 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 			return -float64(slices.Index(options, string(*field(s))))
 		},
 	}
+}
+
+// permission is the permission of sessions. If the user sets none, frontends ask or allow: a
+// project that says "review" could loosen the one, so that it counts as looser.
+func permission(key string, field func(*Settings) *event.Permission) *setting {
+	options := []string{string(event.Allow), string(event.Review), string(event.Ask), string(event.Deny)}
+	k := choice(key, field, options...)
+	looseness := k.looseness
+	k.looseness = func(s *Settings) float64 {
+		if *field(s) == "" {
+			return -1.5 // between review and ask
+		}
+		return looseness(s)
+	}
+	return k
 }
 
 // count accepts 0 and more; 0 is no limit.

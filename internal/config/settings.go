@@ -71,6 +71,7 @@ type Settings struct {
 	// LogLevel is debug, info, warn or error.
 	LogLevel string
 	Jobs     Jobs
+	Review   Review
 	Tasks    Tasks
 	Sandbox  Sandbox
 	Terminal Terminal
@@ -102,6 +103,15 @@ type Jobs struct {
 	Release     event.Permission // empty for the frontend's default
 	OnInterrupt string           // keep or end
 	OnExit      string           // end or release
+}
+
+// Review configures the reviewer of the permission "review".
+type Review struct {
+	Model     string        // PROVIDER/NAME; empty for the session's own model
+	MaxCalls  int           // reviews of a session; 0 for no limit
+	MaxTokens int           // of all reviews of a session, input and output; 0 for no limit
+	MaxCost   float64       // of all reviews of a session, in US dollars; 0 for no limit
+	Timeout   time.Duration // of one review
 }
 
 // Tasks bounds child agents.
@@ -211,6 +221,7 @@ func defaults() Settings {
 		ExecutorLease:   30 * time.Second,
 		ExecutorInstall: InstallNever,
 		Jobs:            Jobs{OnInterrupt: "keep", OnExit: "end"},
+		Review:          Review{MaxCalls: 200, MaxTokens: 1_000_000, Timeout: 30 * time.Second},
 		Tasks:           Tasks{Depth: 2, AtOnce: 8, PerSession: 32, Timeout: time.Hour},
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Web:             Web{Search: SearchOff},
@@ -249,8 +260,13 @@ func settings() []*setting {
 			from("SETTLE_FALLBACK_MODEL").may(fills),
 		choice("effort", func(s *Settings) *string { return &s.Effort },
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
-		choice("permission", func(s *Settings) *event.Permission { return &s.Permission }, permissions()...).
+		permission("permission", func(s *Settings) *event.Permission { return &s.Permission }).
 			from("SETTLE_PERMISSION").may(tightens),
+		text("review.model", func(s *Settings) *string { return &s.Review.Model }).may(refused),
+		count("review.max_calls", func(s *Settings) *int { return &s.Review.MaxCalls }).may(tightens),
+		count("review.max_tokens", func(s *Settings) *int { return &s.Review.MaxTokens }).may(tightens),
+		dollars("review.max_cost", func(s *Settings) *float64 { return &s.Review.MaxCost }).may(tightens),
+		duration("review.timeout", func(s *Settings) *time.Duration { return &s.Review.Timeout }).may(tightens),
 		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
 		count("max_tokens", func(s *Settings) *int { return &s.MaxTokens }).may(tightens),

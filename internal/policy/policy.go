@@ -113,6 +113,8 @@ type Policy struct {
 type layer struct {
 	Mode
 	rules []rule
+	// review reports that a reviewer decides before a person is asked.
+	review bool
 }
 
 // New returns the policy. Its error names each invalid rule, counting from 1.
@@ -132,9 +134,12 @@ func New(c Config) (*Policy, error) {
 func (p *Policy) inForce() (layer, error) {
 	l := layer{Mode: p.config.Mode()}
 	l.Permission = cmp.Or(l.Permission, event.Ask)
+	if l.Permission == event.Review {
+		l.Permission, l.Mode.Permission, l.review = event.Ask, event.Ask, true
+	}
 	var errs []error
 	if l.Permission.Strictness() < 0 {
-		errs = append(errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, ask, deny", l.Permission))
+		errs = append(errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, review, ask, deny", l.Permission))
 	}
 	for i, r := range slices.Concat(l.Mode.Rules, p.config.Rules) {
 		understood, err := newRule(r, p.config.Dir, p.config.Home)
@@ -210,6 +215,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		}
 	case j.Decision == event.Ask:
 		j.Detail, j.Covers = c.detail(verdicts), covers
+		j.Review = l.review && p.reviewable(l, c, verdicts, j)
 	}
 	return j
 }

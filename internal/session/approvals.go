@@ -34,6 +34,8 @@ type Approvals struct {
 	judge  approval.Judge
 	redact *redact.Redactor
 	hooks  *hooks.Set
+	// reviewer can allow calls before a person is asked; nil for none.
+	reviewer approval.Reviewer
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string]*scope.Deferred[approval.Answer]
@@ -82,7 +84,11 @@ func (a *Approvals) approve(
 		if before.same {
 			return before.grant(j), nil
 		}
-		given, err := ask(call, j)
+		verdict, err := a.review(ctx, call, j, before)
+		if verdict.allowed || err != nil {
+			return verdict.grant(call, j), err
+		}
+		given, err := ask(withReview(call, verdict), j)
 		if err != nil {
 			return turn.Grant{}, err
 		}
@@ -208,6 +214,7 @@ func (a *Approvals) askPerson(
 	if err != nil {
 		return given, tooLongError(call, err)
 	}
+	request.Review = question.Line(a.redact.String(call.Review))
 	id, answer, err := a.request(ctx, call, request)
 	if err != nil {
 		return given, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/turn"
 )
 
@@ -32,6 +33,7 @@ func (a forwarding) Approve(ctx context.Context, call approval.Call) (turn.Grant
 // forward asks the approver and returns nil if the call may run.
 func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
 	request, _ := a.requestOf(call, j) // a program can read arguments of any length
+	request.Review = question.Line(a.redact.String(call.Review))
 	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
 	id, _, err := a.request(ctx, call, request)
 	if err != nil {
@@ -79,6 +81,13 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 			}
 			j.Secrets = "" // as when a person approves at once
 			return before.grant(j), nil
+		}
+		verdict, err := u.review(ctx, call, j, before)
+		if verdict.allowed || err != nil {
+			return verdict.grant(call, j), err
+		}
+		if verdict.reason != "" {
+			j.Why = withReason(j.Why, verdict.words())
 		}
 		j.Rule, j.Why = string(event.Ask), withReason("the policy is ask, and no person can be asked", j.Why)
 	}

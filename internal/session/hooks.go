@@ -29,6 +29,9 @@ func (a *Approvals) WithHooks(h *hooks.Set) *Approvals {
 // hook may allow a denied call.
 func applyHooks(ctx context.Context, j approval.Judgement) approval.Judgement {
 	decision, why := turn.Hooked(ctx)
+	if decision == event.Ask { // the hook wants a person
+		j.Review = false
+	}
 	switch {
 	case j.Rule == plan.ProposeName: // only a person accepts a plan
 	case decision == event.Ask && j.Decision == event.Allow:

@@ -101,6 +101,9 @@ func (c *call) run(ctx context.Context) {
 		return
 	}
 	c.decided.Settle(struct{}{})
+	if c.grant.Notice != "" {
+		c.notice(c.grant.Notice)
+	}
 	ctx, cancel := c.timeout(observed)
 	defer cancel()
 	g, ok := c.await(ctx)

@@ -116,6 +116,18 @@ func (t *turn) count() {
 			}
 			t.countedAttempts++
 		}
+		if running == nil {
+			return
+		}
+		for _, h := range running.Hooks {
+			if h.Ended == nil || t.countedReviews[h.Hook] {
+				continue
+			}
+			if end, ok := h.Ended.Spent(); ok {
+				spent.Add(end)
+				t.countedReviews[h.Hook] = true
+			}
+		}
 	})
 	t.meter.add(spent)
 }

@@ -107,6 +107,8 @@ type Grant struct {
 	Arguments string
 	// Permission is as in [tool.Call].
 	Permission string
+	// Notice is a line for people at the beginning of the call; empty for none.
+	Notice string
 }
 
 const (
@@ -163,6 +165,7 @@ type consumption struct {
 	timeBefore      time.Duration // run time of the session's earlier turns
 	meter           *Meter
 	countedAttempts int             // attempts of the turn that the meters include
+	countedReviews  map[string]bool // reviews of the turn that the meters include
 	warnings        map[string]bool // limits about which the model was warned
 }
 
@@ -236,7 +239,7 @@ func newTurn(given *Config, id string) *turn {
 	t := &turn{
 		Config: c, id: id,
 		stepState:   stepState{repeats: map[[32]byte]int{}},
-		consumption: consumption{startedAt: time.Now(), warnings: map[string]bool{}},
+		consumption: consumption{startedAt: time.Now(), warnings: map[string]bool{}, countedReviews: map[string]bool{}},
 	}
 	c.Log.View(func(s event.State) {
 		t.session = s.Session

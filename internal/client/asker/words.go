@@ -17,6 +17,9 @@ func Words(a event.ApprovalRequested) string {
 	if a.Why != "" {
 		b.WriteString("\n\nAsked about because: " + a.Why)
 	}
+	if a.Review != "" {
+		b.WriteString("\n\n" + a.Review)
+	}
 	if a.Covers != "" {
 		b.WriteString("\n\nAllowing it for the session also allows " + a.Covers + ".")
 	}

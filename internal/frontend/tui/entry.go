@@ -377,6 +377,9 @@ func askEntry(a *event.Approval, dir, all string) entry {
 	if a.Why != "" {
 		words = append(words, "Asked because: "+a.Why)
 	}
+	if a.Review != "" {
+		words = append(words, a.Review)
+	}
 	if a.Covers != "" {
 		words = append(words, "For the session would allow: "+a.Covers)
 	}

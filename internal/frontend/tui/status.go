@@ -200,7 +200,7 @@ func commandsPart(words string) statusPart {
 
 // permissionModes are the modes that a person can choose.
 func permissionModes() []string {
-	return []string{"ask", "accept-edits", "read-only", planMode, "allow"}
+	return []string{"ask", "accept-edits", "review", "read-only", planMode, "allow"}
 }
 
 // describeMode states what a mode means for the session.

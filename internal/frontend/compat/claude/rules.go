@@ -201,6 +201,9 @@ func (p *policy) add(rules ...config.Rule) {
 
 func (p *policy) apply(m assemble.Mode) {
 	p.version++
+	if p.ceiling == settle.Review && p.mode == modeDefault { // the user's own reviewer comes first
+		m.Permission = settle.Review
+	}
 	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
 	m.Rules = slices.Concat(m.Rules, p.directoryRules(), p.flagRules, p.clientRules)
 	if p.inForce == nil {

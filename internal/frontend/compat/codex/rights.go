@@ -137,7 +137,7 @@ func (r *Rights) setApproval(raw json.RawMessage) error {
 // client sees the rights in force.
 func (r Rights) Within(user settle.Permission) Rights {
 	switch user {
-	case settle.Ask:
+	case settle.Ask, settle.Review:
 		r.Sandbox = ReadOnly.policy()
 	case settle.Deny:
 		return DefaultRights(settle.Deny)

@@ -127,6 +127,7 @@ function card(a, app) {
     h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
     a.held ? h("p", { class: "why" }, heldWords(a)) : null,
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
+    a.review ? h("p", { class: "why" }, named(a.review)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
     a.covers ? h("p", { class: "why" }, `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
     buttons, change, denial, said);
