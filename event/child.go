@@ -60,17 +60,21 @@ type AgentSource struct {
 	Hash string `json:"hash,omitempty"` // SHA-256 of the file's content, in hexadecimal
 }
 
-// Worktree is a git worktree that settle creates for a child agent. While settle owns
-// the worktree, it is locked in git, and the lock's reason names the child's session (C23).
+// Worktree is a git worktree that settle creates for a session: a child agent's, or one
+// that a person started. While settle owns the worktree, it is locked in git, and the
+// lock's reason names the session (C23).
 type Worktree struct {
 	Path   string `json:"path"`   // top directory
-	Dir    string `json:"dir"`    // the child's working directory in it
+	Dir    string `json:"dir"`    // the session's working directory in it
 	Git    string `json:"git"`    // git directory of the repository
 	Branch string `json:"branch"` // branch that settle created for it
 	Base   string `json:"base"`   // commit at which it begins
+	// From is the directory for which a person's session got the worktree; empty for a
+	// child agent's.
+	From string `json:"from,omitempty"`
 }
 
-// WorktreeLeft is the outcome of a worktree after its child ended.
+// WorktreeLeft is the outcome of a worktree after its session ended.
 type WorktreeLeft struct {
 	Kept bool `json:"kept"` // false: settle removed it
 	// Why is the change in the worktree, or the error that prevented its removal.

@@ -28,6 +28,9 @@ type SessionOpened struct {
 	// Confinement is the sandbox of commands for which no rule names another one;
 	// nil if the session runs no commands.
 	Confinement *Confinement `json:"sandbox,omitempty"`
+	// Worktree is the session's own git worktree; nil if it works in a directory of the
+	// user. A child agent's is in [ChildStarted].
+	Worktree *Worktree `json:"worktree,omitempty"`
 }
 
 // FaceLibrary is the frontend of a program that embeds settle and names no other.
@@ -58,6 +61,8 @@ type SessionRecovered struct {
 type SessionClosed struct {
 	Reason  Reason `json:"reason,omitempty"` // empty for a normal close
 	Message string `json:"message,omitempty"`
+	// Worktree is the outcome of the session's own git worktree; nil if it had none.
+	Worktree *WorktreeLeft `json:"worktree,omitempty"`
 }
 
 // Mode is the effect of an input on a running turn.

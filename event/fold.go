@@ -77,8 +77,10 @@ func (s *State) apply(e Event) string {
 	switch d := e.Data.(type) {
 	case SessionOpened:
 		return s.sessionOpened(e, d)
-	case SessionRecovered, SessionClosed:
-		return s.sessionEnded()
+	case SessionRecovered:
+		return s.sessionEnded(nil)
+	case SessionClosed:
+		return s.sessionEnded(d.Worktree)
 	case InputAccepted:
 		return s.inputAccepted(e, d)
 	case InputHeld:
@@ -185,13 +187,13 @@ func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	if s.Open {
 		return "the session is already open"
 	}
-	s.Open, s.Host, s.HostSeq = true, d, e.Seq
+	s.Open, s.Host, s.HostSeq, s.WorktreeLeft = true, d, e.Seq, nil
 	return ""
 }
 
 // sessionEnded: C2, session-scoped entities end before the host releases the
 // session's lock.
-func (s *State) sessionEnded() string {
+func (s *State) sessionEnded(left *WorktreeLeft) string {
 	switch {
 	case s.Running() != nil:
 		return "a turn is running"
@@ -202,7 +204,7 @@ func (s *State) sessionEnded() string {
 	case slices.ContainsFunc(s.Hooks, func(h *Hook) bool { return h.Ended == nil }):
 		return "a hook is running"
 	}
-	s.Open = false
+	s.Open, s.WorktreeLeft = false, left
 	return ""
 }
 

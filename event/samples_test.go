@@ -48,6 +48,10 @@ func sessionSamples() []Event {
 			Notes:    []string{"no supervisor: process groups only"},
 			Imported: true,
 			Process:  &Identity{PID: 42, Started: 1234, Boot: "b-1", Namespace: "pid:[4026531836]"},
+			Worktree: &Worktree{
+				Path: "/data/worktrees/s1", Dir: "/data/worktrees/s1/sub", Git: "/work/.git", Branch: "settle/s1",
+				Base: "6f12bdb", From: "/work/sub",
+			},
 			Confinement: &Confinement{
 				Withheld: &Withheld{Variables: []string{"GITHUB_TOKEN"}, Files: FilesHidden},
 				Mode:     Workspace, Network: "off", By: []string{"landlock", "seccomp"}, Tried: 12,
@@ -57,7 +61,9 @@ func sessionSamples() []Event {
 		{By: "host", Data: SessionRecovered{
 			PID: 41, Ended: 3, CutBytes: 17, Kept: "s1.damaged", Swept: []int{43, 44}, Message: "the host died",
 		}},
-		{By: "host", Data: SessionClosed{Reason: Shutdown, Message: "SIGTERM"}},
+		{By: "host", Data: SessionClosed{
+			Reason: Shutdown, Message: "SIGTERM", Worktree: &WorktreeLeft{Kept: true, Why: "1 file changed"},
+		}},
 		{By: "user", Data: InputAccepted{
 			Input: "n000001", Text: "fix <the> test & \"more\"\n\u2028", Mode: Steer,
 			Images: []Image{{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}, Name: "a.png"}},

@@ -36,6 +36,9 @@ type State struct {
 	Children []*Child
 	// Hooks are the hooks that ran for the session itself; a turn has its own.
 	Hooks []*Hook
+	// WorktreeLeft is the outcome of the session's own git worktree when its last host closed
+	// the session; nil if it had none, or is open.
+	WorktreeLeft *WorktreeLeft
 
 	count              counters
 	inputs             map[string]struct{}
