@@ -118,10 +118,20 @@ type SessionConfig struct {
 	Secrets []string
 	// Confinement, if set, is the confinement of Toolbox's commands, for the log.
 	Confinement *event.Confinement
+	// Worktree, if set, is the git worktree of the session's own in which it works. The session
+	// calls its Leave once, before it closes, when nothing works in it any more.
+	Worktree *Worktree
 	// Notes go into the log, for people who read it.
 	Notes []string
 	// Logger, if set, replaces the host's logger.
 	Logger *slog.Logger
 	// Value is any value of the program; [Session.Value] returns it.
 	Value any
+}
+
+// Worktree is a git worktree of a session's own, see [SessionConfig].
+type Worktree struct {
+	event.Worktree
+	// Leave removes the worktree if nothing in it has changed, and returns the outcome.
+	Leave func(context.Context) event.WorktreeLeft
 }

@@ -175,6 +175,9 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 			AwaitChildren: s.awaitsChildren, Redact: s.redact, Logger: logger, Observer: host.Observer, Hooks: hooks,
 		},
 	}
+	if c.Worktree != nil {
+		made.LeaveWorktree = c.Worktree.Leave
+	}
 	if s.origin != nil {
 		made.Turn.Meter = s.origin.Meter
 	}
@@ -200,6 +203,9 @@ func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	opened := event.SessionOpened{
 		Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(),
 		Confinement: c.Confinement,
+	}
+	if c.Worktree != nil {
+		opened.Worktree = &c.Worktree.Worktree
 	}
 	if s.origin != nil {
 		opened.Parent, opened.ParentTurn = s.origin.parent.id, s.origin.Start.Turn

@@ -215,7 +215,7 @@ func (s *Session) childConfig(ctx context.Context, c SessionConfig, o task.Order
 	tasks := *c.Tasks
 	tasks.AtEnd = AwaitTasks
 	c.Tasks = &tasks
-	c.MustExist, c.Take, c.LockTimeout, c.Value = false, false, 0, nil
+	c.MustExist, c.Take, c.LockTimeout, c.Value, c.Worktree = false, false, 0, nil, nil
 	if c.Tasks.Configure != nil {
 		c = c.Tasks.Configure(c)
 	}

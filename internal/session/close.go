@@ -110,11 +110,13 @@ func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
 	left := errors.Join(s.closeChildren(cause), s.beforeClose())
+	worktree := s.leaveWorktree()
 	err := s.log().Update(func(state event.State) []event.Event {
 		if !state.Open {
 			return nil
 		}
-		return append(event.Closings(state, cause), event.Event{By: "host", Data: event.SessionClosed{}})
+		closed := event.SessionClosed{Worktree: worktree}
+		return append(event.Closings(state, cause), event.Event{By: "host", Data: closed})
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -147,6 +149,23 @@ func (s *Session) beforeClose() error {
 		return nil
 	}
 	return withTimeout(closeTimeout, s.config.BeforeClose)
+}
+
+// leaveWorktree leaves the session's own git worktree, within a bound; nil if it has none.
+func (s *Session) leaveWorktree() *event.WorktreeLeft {
+	if s.config.LeaveWorktree == nil {
+		return nil
+	}
+	left := make(chan event.WorktreeLeft, 1)
+	err := withTimeout(closeTimeout, func(ctx context.Context) error {
+		left <- s.config.LeaveWorktree(ctx) // never blocks: capacity 1
+		return nil
+	})
+	if err != nil {
+		return &event.WorktreeLeft{Kept: true, Why: "settle could not look through it: " + err.Error()}
+	}
+	l := <-left
+	return &l
 }
 
 // withTimeout calls f and returns an error if f does not return in time.

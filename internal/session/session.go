@@ -39,6 +39,9 @@ type Config struct {
 	Orphan func(event.Child, event.ChildEnded) event.ChildEnded
 	// BeforeClose, if set, ends jobs when no turn runs any more.
 	BeforeClose func(context.Context) error
+	// LeaveWorktree, if set, removes the session's own git worktree or leaves it to the user,
+	// when nothing works in it any more.
+	LeaveWorktree func(context.Context) event.WorktreeLeft
 	// ChildAgents are the session's child agents; nil if it has none.
 	ChildAgents ChildAgents
 	// Interrupted, if set, ends what must not outlive an interrupt. It is called after an
