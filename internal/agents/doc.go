@@ -1,5 +1,5 @@
 // Package agents runs the child agents of a session, ends those whose host died, and
-// makes git worktrees for child agents.
+// makes git worktrees.
 //
 //	task tool ─► Spawner.Spawn ─► child.started ─► open ─► turns ─► child.ended
 //	host died ─► Orphans.End, with what the child's own log says ─► child.ended
@@ -18,6 +18,9 @@
 // names the child's session. By this lock and the path, settle recognizes its own
 // worktrees, also after settle was killed (C23); Leave changes no other worktree. A
 // worktree that is kept is unlocked and belongs to the user.
+//
+// session_tree.go does the same for a session that a person starts in a worktree, opens the
+// worktree of a session that continues, and lists what is left after a kill.
 //
 // Git runs without the user's configuration, keys, hooks and filters, and only in a
 // repository whose own configuration runs nothing.

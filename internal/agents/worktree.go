@@ -38,9 +38,15 @@ func (k Worktrees) folder(session string) (string, error) {
 // Plan returns the worktree for a child agent with the session, whose parent works in dir. It
 // changes nothing.
 func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
-	none := func(err error) (event.Worktree, error) {
+	w, err := k.plan(ctx, dir, session)
+	if err != nil {
 		return event.Worktree{}, fmt.Errorf("cannot give the agent a git worktree of its own: %w", err)
 	}
+	return w, nil
+}
+
+func (k Worktrees) plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+	none := func(err error) (event.Worktree, error) { return event.Worktree{}, err }
 	path, err := k.folder(session)
 	if err != nil {
 		return none(err)
@@ -76,23 +82,35 @@ func (k Worktrees) Plan(ctx context.Context, dir, session string) (event.Worktre
 }
 
 // lockReason is the reason with which git has a worktree locked.
-func lockReason(session string) string { return "settle: child agent in session " + session }
+func lockReason(session string, w event.Worktree) string {
+	if w.From != "" {
+		return "settle: session " + session
+	}
+	return "settle: child agent in session " + session
+}
 
 // Make makes the planned worktree.
 func (k Worktrees) Make(ctx context.Context, session string, w event.Worktree) error {
 	if err := os.MkdirAll(k.Dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
-	top := filepath.Dir(w.Git) // git checks safe.directory against the directory of the repository
-	_, err := k.git(
-		ctx, w.Git, top, "worktree", "add", "--quiet", "--lock", "--reason", lockReason(session), "--no-guess-remote",
-		"-b", w.Branch, w.Path, w.Base,
-	)
-	if err != nil {
-		return fmt.Errorf("cannot make a git worktree: %w", err)
+	if err := k.add(ctx, session, w, "-b", w.Branch, w.Path, w.Base); err != nil {
+		return err
 	}
 	if err := makeFolder(w); err != nil {
 		return fmt.Errorf("cannot make the folder of the agent in its worktree: %w", err)
+	}
+	return nil
+}
+
+// add has git add a worktree, locked.
+func (k Worktrees) add(ctx context.Context, session string, w event.Worktree, args ...string) error {
+	top := filepath.Dir(w.Git) // git checks safe.directory against the directory of the repository
+	all := []string{
+		"worktree", "add", "--quiet", "--lock", "--reason", lockReason(session, w), "--no-guess-remote",
+	}
+	if _, err := k.git(ctx, w.Git, top, append(all, args...)...); err != nil {
+		return fmt.Errorf("cannot make a git worktree: %w", err)
 	}
 	return nil
 }
@@ -137,7 +155,7 @@ func (k Worktrees) admin(session string, w event.Worktree) string {
 	}
 	for _, f := range folders {
 		at := filepath.Join(w.Git, "worktrees", f.Name())
-		if fileText(filepath.Join(at, "locked")) == lockReason(session) &&
+		if fileText(filepath.Join(at, "locked")) == lockReason(session, w) &&
 			fileText(filepath.Join(at, "gitdir")) == filepath.Join(w.Path, ".git") {
 			return at
 		}

@@ -27,7 +27,7 @@ func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) 
 	}
 	changed, err := k.changed(ctx, session, w)
 	if err == nil && changed == "" {
-		if err = k.remove(ctx, w); err == nil {
+		if err = k.remove(ctx, session, w); err == nil {
 			return event.WorktreeLeft{}
 		}
 	}
@@ -127,20 +127,28 @@ func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (n int, err
 
 // remove removes the worktree and its branch. The branch goes only from where it began.
 // Without --force, git would look for changes once more, also in submodules.
-func (k Worktrees) remove(ctx context.Context, w event.Worktree) error {
-	top := filepath.Dir(w.Git)
-	if registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain"); err != nil {
+func (k Worktrees) remove(ctx context.Context, session string, w event.Worktree) error {
+	if err := k.unregister(ctx, session, w); err != nil {
 		return err
-	} else if strings.Contains(registered, "worktree "+filepath.ToSlash(w.Path)+"\n") {
-		if _, err := k.git(ctx, w.Git, top, "worktree", "unlock", w.Path); err != nil {
-			return err
-		}
-		if _, err := k.git(ctx, w.Git, top, "worktree", "remove", "--force", w.Path); err != nil {
-			return err
-		}
 	}
 	_ = os.Remove(k.Dir) // fails unless the directory is empty
 	return k.dropBranch(ctx, w)
+}
+
+// unregister removes a worktree that git knows, with its directory if there is one.
+func (k Worktrees) unregister(ctx context.Context, session string, w event.Worktree) error {
+	top := filepath.Dir(w.Git)
+	registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain")
+	if err != nil || !strings.Contains(registered, "worktree "+filepath.ToSlash(w.Path)+"\n") {
+		return err
+	}
+	if k.admin(session, w) != "" {
+		if _, err := k.git(ctx, w.Git, top, "worktree", "unlock", w.Path); err != nil {
+			return err
+		}
+	}
+	_, err = k.git(ctx, w.Git, top, "worktree", "remove", "--force", w.Path)
+	return err
 }
 
 // dropBranch removes the branch if it is still at its first commit.

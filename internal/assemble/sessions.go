@@ -24,8 +24,11 @@ type SessionSpec struct {
 	Options func(*Options)
 	// By is the author of the settings: the user's configuration binds a [Client].
 	By Author
-	// Agent, if set, is used instead of a new agent.
+	// Agent, if set, is used instead of a new agent, unless the session has a git worktree.
 	Agent *Agent
+	// Worktree, if set, has a new session work in a git worktree of its own, with this name or
+	// "". A session that has one opens it again.
+	Worktree *string
 }
 
 // Sessions opens the sessions of a frontend whose clients choose settings for each. They
@@ -67,6 +70,13 @@ func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Ag
 	if err != nil {
 		return nil, err
 	}
+	recorded := RecordedWorktree(r.DataDir, id)
+	if recorded != nil && recorded.From != spec.Dir {
+		spec.Dir = recorded.From
+		if r, err = h.Settings(spec.Dir, spec.Settings); err != nil {
+			return nil, err
+		}
+	}
 	load := func(given map[string]string) (*config.Resolved, error) { return h.Settings(spec.Dir, given) }
 	if r, spec.Settings, err = r.Continue(id, spec.Settings, load); err != nil {
 		return nil, err
@@ -78,7 +88,7 @@ func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Ag
 	if err := CheckDirectory(spec.Dir, o.Settings, o.Getenv); err != nil && o.permission() == settle.Allow {
 		return nil, err
 	}
-	return New(ctx, o)
+	return o.NewInWorktree(ctx, id, recorded, spec.Worktree)
 }
 
 // options returns the options of an agent with the spec, whose settings are r.
@@ -116,13 +126,25 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	if o := h.Get(id); o != nil {
 		return o, ErrOpen
 	}
+	if id == "" && spec.Worktree != nil {
+		id = settle.NewSessionID()
+	}
 	a, err := spec.Agent, error(nil)
-	if a == nil {
+	if a == nil || RecordedWorktree(a.Host.DataDir, id) != nil {
 		a, err = h.agent(ctx, id, &spec)
 	}
 	if err != nil {
 		return nil, err
 	}
+	o, err := h.openWith(ctx, id, spec, a)
+	if w := a.Session.Worktree; w != nil && err != nil {
+		w.Leave(context.WithoutCancel(ctx)) // it does nothing if the session has done it
+	}
+	return o, err
+}
+
+// openWith opens a session with its agent.
+func (h *Sessions) openWith(ctx context.Context, id string, spec SessionSpec, a *Agent) (*Opened, error) {
 	host, err := h.in(ctx, a.Host)
 	if err != nil {
 		return nil, err
