@@ -6,6 +6,7 @@
 // Other files:
 //
 //   - tui.go: settle without arguments, and resume
+//   - worktree.go: the flag --worktree
 //   - run.go: settle run
 //   - serve.go: settle serve
 //   - sessions.go: settle sessions and import

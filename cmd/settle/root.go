@@ -39,10 +39,11 @@ func newRoot(s *streams) *cobra.Command {
 		Short: "A coding agent whose every turn ends",
 		Long:  rootHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if tell || s.person() && len(args) == 1 && strings.ContainsAny(args[0], " \t\n") {
+			rest := f.worktree.take(args)
+			if tell || s.person() && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n") {
 				return nil // a prompt
 			}
-			return known(cmd, args)
+			return known(cmd, rest)
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) { noteEarlierFlags(cmd.Flags(), s.stderr) },
 		SilenceErrors:    true,
@@ -57,11 +58,12 @@ func newRoot(s *streams) *cobra.Command {
 			}
 			return f.open(
 				cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil },
-				strings.Join(args, ""),
+				strings.Join(f.worktree.take(args), ""),
 			)
 		},
 	}
 	f.define(root.Flags())
+	f.worktree.define(root.Flags())
 	// cobra's own version flag uses text/template, which keeps the linker from removing
 	// unused methods: the program would be a tenth larger.
 	root.Flags().BoolVarP(&tell, "version", "v", false, "version for settle")

@@ -78,8 +78,11 @@ type runFlags struct {
 	ephemeral      bool
 	trajectory     string
 	take           bool
+	worktree       worktreeFlag
 	images         []string
 	quiet, verbose bool
+	// opened reports whether the session was opened.
+	opened bool
 	// held is the held call that is approved; nil for a prompt.
 	held *store.HeldCall
 	// review is the turn of a review; nil for another turn.
@@ -109,6 +112,8 @@ func newRun(s *streams) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("resume-crashed", "load-trajectory")
 	cmd.MarkFlagsMutuallyExclusive("resume-crashed", "image")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+	cmd.MarkFlagsMutuallyExclusive("worktree", "resume", "last", "ephemeral")
+	cmd.MarkFlagsMutuallyExclusive("worktree", "resume-crashed")
 	return cmd
 }
 
@@ -239,6 +244,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.BoolVar(&f.plan, "plan", false, planUsage)
+	f.worktree.define(flags)
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
 	f.projectFlags.define(flags)
 }
@@ -302,13 +308,60 @@ func given(flags *pflag.FlagSet) map[string]string {
 	return all
 }
 
+// runPlace is where a run works: the directory with its settings, and the session.
+type runPlace struct {
+	dir      string
+	settings func(given map[string]string) (*config.Resolved, error)
+	flags    map[string]string // given settings
+	resolved *config.Resolved
+	session  string          // to continue or to create; "" for a new one
+	worktree *event.Worktree // of the session to continue
+}
+
+// place resolves the settings and finds the session. A session in a git worktree has the
+// settings of the directory for which the worktree was made.
+func (f *runFlags) place(cmd *cobra.Command, s *streams) (p runPlace, err error) {
+	if p.dir, err = directory(f.dir); err != nil {
+		return p, err
+	}
+	p.settings = func(given map[string]string) (*config.Resolved, error) {
+		return s.settings(p.dir, given, f.project())
+	}
+	p.flags = given(cmd.Flags())
+	if p.resolved, err = p.settings(p.flags); err != nil {
+		return p, err
+	}
+	if p.session, err = f.continued(cmd.Context(), p.resolved, p.dir); err != nil {
+		return p, err
+	}
+	if p.worktree, err = f.worktree.recorded(cmd, p.resolved.DataDir, &p.session); err != nil {
+		return p, err
+	}
+	if p.worktree != nil && p.worktree.From != p.dir {
+		p.dir = p.worktree.From
+		if p.resolved, err = p.settings(p.flags); err != nil {
+			return p, err
+		}
+	}
+	if !f.ephemeral {
+		p.resolved, p.flags, err = p.resolved.Continue(p.session, p.flags, p.settings)
+	}
+	return p, err
+}
+
+// build builds the run's agent, in the session's git worktree if it has one.
+func (f *runFlags) build(ctx context.Context, s *streams, p runPlace, format run.Format) (*assemble.Agent, error) {
+	o := f.agent(s, p.resolved, p.dir, format)
+	o.Shared, o.Given = &assemble.Shared{}, p.flags
+	o.Resolve = func(dir string, given map[string]string) (*config.Resolved, error) {
+		return s.settings(dir, given, f.project())
+	}
+	return o.NewInWorktree(ctx, p.session, p.worktree, f.worktree.name())
+}
+
 // run prepares and runs a turn. An error means that settle called no model.
 func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	s.collectLate()
-	dir, err := directory(f.dir)
-	if err != nil {
-		return 0, err
-	}
 	if err := named(cmd.Flags()); err != nil {
 		return 0, err
 	}
@@ -319,23 +372,12 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	settings := func(given map[string]string) (*config.Resolved, error) { return s.settings(dir, given, f.project()) }
-	flags := given(cmd.Flags())
 	f.plan = plans(cmd.Flags())
-	resolved, err := settings(flags)
+	p, err := f.place(cmd, s)
 	if err != nil {
 		return 0, err
 	}
-	session, err := f.continued(cmd.Context(), resolved, dir)
-	if err != nil {
-		return 0, err
-	}
-	if !f.ephemeral {
-		if resolved, flags, err = resolved.Continue(session, flags, settings); err != nil {
-			return 0, err
-		}
-	}
-	if err := f.check(s, resolved, dir, format); err != nil {
+	if err := f.check(s, p.resolved, p.dir, format); err != nil {
 		return 0, err
 	}
 	sig := catch(cmd.Context())
@@ -348,16 +390,12 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
-	made := f.agent(s, resolved, dir, format)
-	made.Shared, made.Given = &assemble.Shared{}, flags
-	made.Resolve = func(dir string, given map[string]string) (*config.Resolved, error) {
-		return s.settings(dir, given, f.project())
-	}
-	a, err := assemble.New(sig.ctx, made)
+	a, err := f.build(sig.ctx, s, p, format)
 	if err != nil {
 		return 0, sig.instead(err)
 	}
-	options, err := f.options(s, a, resolved, session)
+	defer f.leaveUnopened(a)
+	options, err := f.options(s, a, p.resolved, p.session)
 	if err != nil {
 		return 0, err
 	}
@@ -379,6 +417,14 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 		return 0, err
 	}
 	return run.Turn(cmd.Context(), options), nil
+}
+
+// leaveUnopened leaves the git worktree of a session that was not opened. An open session
+// leaves its worktree itself.
+func (f *runFlags) leaveUnopened(a *assemble.Agent) {
+	if a.Session.Worktree != nil && !f.opened {
+		a.Session.Worktree.Leave(context.Background())
+	}
 }
 
 // prompt returns the prompt; with --resume-crashed or for a held call, there is none.
@@ -543,6 +589,7 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 	}
 	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
 	o.Opened = func(session *settle.Session) {
+		f.opened = true
 		if err := a.KeepStarted(session.ID()); err != nil {
 			s.say(err)
 		}

@@ -44,6 +44,8 @@ type tuiFlags struct {
 	dir   string
 	take  bool
 	plain bool
+	// worktree is defined for new sessions only.
+	worktree worktreeFlag
 }
 
 func (f *tuiFlags) define(flags *pflag.FlagSet) {
@@ -110,6 +112,7 @@ func (f *tuiFlags) open(
 		return sig.instead(err)
 	}
 	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags()))
+	sessions.Worktrees(f.worktree.name())
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)

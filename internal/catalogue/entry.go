@@ -21,7 +21,7 @@ const (
 // Entry describes a session.
 type Entry struct {
 	Session string
-	Dir     string // working directory
+	Dir     string // working directory; for a session in its own git worktree, the one it was made for
 	Title   string // first line of the inputs that says what to do
 	Model   string // of the last turn, as "provider/name"
 	// Outcome is the outcome of the last turn, and Reason its reason if it was aborted;
@@ -58,6 +58,9 @@ func EntryOf(state event.State) Entry {
 		Running: state.Running() != nil,
 		Trivial: isTrivial(state),
 		Seq:     state.Seq,
+	}
+	if w := state.Host.Worktree; w != nil && w.From != "" {
+		e.Dir = w.From
 	}
 	if n := len(state.Turns); n > 0 {
 		last := state.Turns[n-1]

@@ -17,6 +17,7 @@ type stopper struct {
 	stops   []stdio.Stop
 	session *settle.Session // nil until there is a turn to stop
 	first   chan struct{}   // closed at the first stop
+	second  chan struct{}   // closed at the second stop
 	last    chan struct{}   // closed at the third stop
 }
 
@@ -26,7 +27,10 @@ const (
 )
 
 func newStopper(opening context.CancelCauseFunc) *stopper {
-	return &stopper{opening: opening, first: make(chan struct{}), last: make(chan struct{})}
+	return &stopper{
+		opening: opening, first: make(chan struct{}), second: make(chan struct{}),
+		last: make(chan struct{}),
+	}
 }
 
 // listen takes stops until ctx ends.
@@ -52,6 +56,8 @@ func (s *stopper) stop(stop stdio.Stop) {
 	case 1:
 		close(s.first)
 		s.opening(stopError{stop})
+	case stopsForHurry:
+		close(s.second)
 	case stopsForGiveUp:
 		close(s.last)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -29,6 +30,9 @@ const (
 	// exitTimeout is from the turn's end to the process's where something other
 	// than a reader of standard output is in the way, such as a disk that hangs.
 	exitTimeout = 1900 * time.Millisecond
+	// worktreeTimeout is added to both where the session has a git worktree of its own: settle
+	// looks through the worktree, and removes it.
+	worktreeTimeout = 11 * time.Second
 )
 
 // runner is one turn on its way.
@@ -94,7 +98,7 @@ func (r *runner) run(ctx context.Context) int {
 	if err != nil {
 		return r.reportRefused(err)
 	}
-	defer r.close()
+	defer r.close(session)
 	if r.Opened != nil {
 		r.Opened(session)
 	}
@@ -146,7 +150,7 @@ func (r *runner) expansion(stopped context.Context, session *settle.Session) set
 
 // guard ends the process if closing the run blocks.
 func (r *runner) guard(code int) {
-	timer := time.NewTimer(exitTimeout)
+	timer := time.NewTimer(exitTimeout + r.worktreeTimeout())
 	defer timer.Stop()
 	for {
 		select {
@@ -390,10 +394,40 @@ func (r *runner) last() {
 	})
 }
 
-// close ends the session and its remaining processes, and names those that did not stop.
-func (r *runner) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+// worktreeTimeout is the time to leave the session's own git worktree; 0 without one.
+func (r *runner) worktreeTimeout() time.Duration {
+	if r.Config.Worktree == nil {
+		return 0
+	}
+	return worktreeTimeout
+}
+
+// close ends the session and its remaining processes, and names those that did not stop. A
+// second stop does not wait for the session's git worktree.
+func (r *runner) close(session *settle.Session) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout+r.worktreeTimeout())
 	defer cancel()
+	go func() { // ends with close
+		select {
+		case <-r.stop.second:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(closeTimeout):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer func() {
+		state := session.State()
+		for n, line := range transcript.WorktreeLines(state.Host, state.WorktreeLeft) {
+			if n == 0 {
+				line = "settle: " + line
+			}
+			r.line(r.printable(line))
+		}
+	}()
 	if err := r.Host.Close(ctx); err != nil && !r.isReported(err) {
 		r.say("%v", err)
 	}

@@ -29,4 +29,5 @@
 //   - follow.go: changes of a session's events, live or stored
 //   - item.go: what happens to an item, when its text stays
 //   - recovery.go: the text about what opening a session found
+//   - worktree.go: where a session's own git worktree is, how to merge it
 package transcript

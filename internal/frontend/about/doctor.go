@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settle-agent/settle/internal/agents"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/config"
@@ -191,6 +192,25 @@ func (d *doctor) dataDir(ctx context.Context) {
 		return
 	}
 	d.report(passed, "data", "%s, with %s", dir, terminal.Count(len(all), "session"))
+	d.worktrees(dir)
+}
+
+// worktrees reports the git worktrees of sessions that settle has not removed.
+func (d *doctor) worktrees(dir string) {
+	kept, abandoned := agents.Remains(dir)
+	if len(abandoned) > 0 {
+		d.report(
+			limited, "worktrees", "%s of sessions whose settle was ended before it could look for changes, in %s; "+
+				"\"settle resume ID\" opens one, and leaves it properly: %s",
+			terminal.Count(len(abandoned), "git worktree"), agents.WorktreeDir(dir), strings.Join(abandoned, ", "),
+		)
+	}
+	if len(kept) > 0 {
+		d.report(
+			passed, "worktrees", "%s with work or in use, in %s",
+			terminal.Count(len(kept), "git worktree"), agents.WorktreeDir(dir),
+		)
+	}
 }
 
 // processTracking starts a command and ends it.

@@ -82,8 +82,12 @@ func narrow(to io.Writer, dataDir string, list []branch, width int) error {
 	return listing.Table(to, rows)
 }
 
-// ownWorktree names the git worktree of a child agent, if it has one.
+// ownWorktree names the git worktree of a session or a child agent, if it has one.
 func ownWorktree(dataDir string, e catalogue.Entry) string {
+	own := filepath.Join(agents.WorktreeDir(dataDir), e.Session)
+	if _, err := os.Lstat(own); err == nil && e.Parent == "" {
+		return " (git worktree " + terminal.Text(own) + ")"
+	}
 	if e.Parent == "" || !strings.HasPrefix(e.Dir, agents.WorktreeDir(dataDir)+string(filepath.Separator)) {
 		return ""
 	}

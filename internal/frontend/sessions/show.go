@@ -35,6 +35,10 @@ func Show(to io.Writer, dataDir, session string) error {
 	if p := state.Host.Parent; p != "" {
 		fmt.Fprintf(&b, "child agent %s of session %s\n", terminal.Text(state.Host.Child), terminal.Text(p))
 	}
+	if w := state.Host.Worktree; w != nil {
+		how := treeOf(*w, !state.Open, state.WorktreeLeft)
+		fmt.Fprintf(&b, "git worktree of %s: %s\n", terminal.Text(w.From), how)
+	}
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
 	if parts := transcript.Spent(transcript.Total(state)); len(parts) > 0 {
 		fmt.Fprintln(&b, strings.Join(parts, ", "))
@@ -87,23 +91,28 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 	}
 	fmt.Fprintf(b, "\nchild agent %s, session %s: %s: %s\n", c.Child, c.Session, terminal.Text(c.Title), how)
 	if c.Worktree != nil {
-		fmt.Fprintf(b, "  git worktree %s: %s\n", terminal.Text(c.Worktree.Path), treeOf(c))
+		var left *event.WorktreeLeft
+		if c.Ended != nil {
+			left = c.Ended.Worktree
+		}
+		how := treeOf(*c.Worktree, c.Ended != nil, left)
+		fmt.Fprintf(b, "  git worktree %s: %s\n", terminal.Text(c.Worktree.Path), how)
 	}
 }
 
-// treeOf describes a child agent's worktree, from the disk and the log.
-func treeOf(c *event.Child) string {
-	if _, err := os.Lstat(c.Worktree.Path); err != nil {
+// treeOf describes a session's worktree, from the disk and the log.
+func treeOf(w event.Worktree, ended bool, left *event.WorktreeLeft) string {
+	if _, err := os.Lstat(w.Path); err != nil {
 		return "removed"
 	}
-	branch := "(branch " + terminal.Text(c.Worktree.Branch) + ")"
+	branch := "(branch " + terminal.Text(w.Branch) + ")"
 	switch {
-	case c.Ended == nil:
+	case !ended:
 		return "in use " + branch
-	case c.Ended.Worktree == nil || c.Ended.Worktree.Why == "":
+	case left == nil || left.Why == "":
 		return "kept " + branch
 	}
-	return "kept " + branch + ": " + terminal.Text(c.Ended.Worktree.Why)
+	return "kept " + branch + ": " + terminal.Text(left.Why)
 }
 
 func local(at time.Time) string { return at.Local().Format(time.DateTime) }

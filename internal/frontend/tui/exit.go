@@ -62,8 +62,9 @@ func (u *UI) leave(reason event.Reason, by string) {
 	}
 	u.exit.leaving, u.view.closing, u.display.dirty = true, true, true
 	c, fed := u.view.conversation, u.view.feed
-	go u.guarded(func() { // ends within closeTimeout
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), closeTimeout)
+	limit := closeTimeoutOf(u.state())
+	go u.guarded(func() { // ends within limit
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), limit)
 		defer cancel()
 		err := u.Sessions.Close(ctx, c, reason, by)
 		select {

@@ -83,7 +83,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 		p.prompt(o.Prompt)
 	}
 	p.loop()
-	closing, closed := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	closing, closed := context.WithTimeout(context.WithoutCancel(ctx), closeTimeoutOf(state))
 	defer closed()
 	if err := o.Sessions.Close(closing, p.conversation, event.Shutdown, user); err != nil {
 		p.printf("%v", err)

@@ -25,6 +25,9 @@ const (
 	askDelay = 400 * time.Millisecond
 	// closeTimeout bounds the end of a session.
 	closeTimeout = 1500 * time.Millisecond
+	// worktreeTimeout bounds the end of a session with a git worktree of its own: settle looks
+	// through the worktree, and removes it.
+	worktreeTimeout = 12 * time.Second
 	// actTimeout bounds requests to the session.
 	actTimeout = 10 * time.Second
 	// maxCommits is how many rows and entries can wait for the next frame or a slow
@@ -156,6 +159,14 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return stdio.CodeFailed, err
 	}
 	return u.exit.code, nil
+}
+
+// closeTimeoutOf bounds the end of a session in the state.
+func closeTimeoutOf(state event.State) time.Duration {
+	if state.Host.Worktree != nil {
+		return worktreeTimeout
+	}
+	return closeTimeout
 }
 
 func (u *UI) read(stop <-chan struct{}) {

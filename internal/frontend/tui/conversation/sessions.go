@@ -33,8 +33,25 @@ type Sessions struct {
 	take         bool // take a session over that another process hosts
 	plans        bool // sessions begin in plan mode
 
-	mu       sync.Mutex // guards redactor
+	mu       sync.Mutex // guards the fields below
+	worktree *string    // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
+}
+
+// Worktrees has each new session work in a git worktree of its own. The first one gets the
+// name, which can be "".
+func (s *Sessions) Worktrees(name *string) { s.worktree = name }
+
+// nextWorktree returns the name of the worktree for the session with the id.
+func (s *Sessions) nextWorktree(id string) *string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id != "" || s.worktree == nil {
+		return nil
+	}
+	name := *s.worktree
+	s.worktree = new(string)
+	return &name
 }
 
 // New returns the sessions of dir, whose logs are in dataDir. With take, Open takes a
@@ -62,6 +79,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	}
 	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
 		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
+		Worktree: s.nextWorktree(id),
 	})
 	if err != nil {
 		return nil, err

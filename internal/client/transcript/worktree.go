@@ -1,0 +1,36 @@
+package transcript
+
+import (
+	"fmt"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/settle-agent/settle/event"
+)
+
+// WorktreeLines says where a session's own git worktree is after the session has closed, and
+// how to merge it and to discard it. It is empty if settle removed the worktree.
+func WorktreeLines(host event.SessionOpened, left *event.WorktreeLeft) []string {
+	w := host.Worktree
+	if w == nil || left == nil || !left.Kept {
+		return nil
+	}
+	from, path, branch := shellWord(w.From), shellWord(w.Path), shellWord(w.Branch)
+	return []string{
+		fmt.Sprintf("the work is in the git worktree %s, branch %s: %s", w.Path, w.Branch, left.Why),
+		fmt.Sprintf("  commit:  git -C %s add --all && git -C %[1]s commit", path),
+		fmt.Sprintf("  merge:   git -C %s merge %s", from, branch),
+		fmt.Sprintf(
+			"  discard: git -C %s worktree remove --force %s && git -C %[1]s branch -D %[3]s", from, path, branch,
+		),
+	}
+}
+
+// shellWord quotes a word for a shell, if it needs quotes.
+func shellWord(word string) string {
+	quoted, err := syntax.Quote(word, syntax.LangBash)
+	if err != nil {
+		return word // it has a zero byte, and names no file
+	}
+	return quoted
+}
