@@ -111,8 +111,8 @@ func (f *tuiFlags) open(
 	if resolved, err = f.setUp(sig, s, in, resolved, dir, cmd.Name() != "resume"); err != nil {
 		return sig.instead(err)
 	}
-	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags()))
-	sessions.Worktrees(f.worktree.name())
+	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags())).
+		Worktrees(f.worktree.name())
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)

@@ -39,8 +39,11 @@ type Sessions struct {
 }
 
 // Worktrees has each new session work in a git worktree of its own. The first one gets the
-// name, which can be "".
-func (s *Sessions) Worktrees(name *string) { s.worktree = name }
+// name, which can be ""; nil means no worktrees.
+func (s *Sessions) Worktrees(name *string) *Sessions {
+	s.worktree = name
+	return s
+}
 
 // nextWorktree returns the name of the worktree for the session with the id.
 func (s *Sessions) nextWorktree(id string) *string {
