@@ -120,6 +120,9 @@ func (p *printout) session(c transcript.Change) {
 		if c.Event.By == event.Taker {
 			p.add(notice(warning(), "another process took the session over"))
 		}
+		if c.State == nil { // an earlier host closed it
+			return
+		}
 		for _, line := range transcript.WorktreeLines(c.State.Host, d.Worktree) {
 			p.add(notice(warning(), "%s", line))
 		}
