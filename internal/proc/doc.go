@@ -40,6 +40,8 @@
 //   - parent.go: reports the end of the parent
 //   - closed_unix.go: whether a pipe or terminal has no reader
 //   - detached_unix.go: whether this process should outlive its parent
+//   - standalone_unix.go: starts a process of this program that outlives it
+//   - standalone_windows.go: refuses that
 //   - wait_unix.go: waits for events of a descriptor
 //   - pending_linux.go: unread bytes of a descriptor
 //   - block.go: hides arguments and environment from others
