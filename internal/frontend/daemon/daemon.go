@@ -1,0 +1,190 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/attach"
+	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/scope"
+)
+
+// Report is what the host process reports to the command that started it, as one line of JSON.
+type Report struct {
+	Session string `json:"session,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	// Worktree is the session's own git worktree; nil for none.
+	Worktree *event.Worktree `json:"worktree,omitempty"`
+	// Error says why the session has not accepted the prompt; empty if it has.
+	Error string `json:"error,omitempty"`
+}
+
+// Options configure a host process.
+type Options struct {
+	Sessions *assemble.Sessions
+	// Session is the session to open or to create, by Spec.
+	Session string
+	Spec    assemble.SessionSpec
+	Prompt  string
+	Images  []event.Image
+	// Report receives the Report, and is closed then.
+	Report io.WriteCloser
+	// Stops brings signals, which end everything.
+	Stops <-chan stdio.Stop
+	// IdleTimeout ends the process when nothing has happened in the session for so long.
+	IdleTimeout time.Duration
+	Logger      *slog.Logger
+}
+
+const (
+	// closeTimeout bounds the end of the session.
+	closeTimeout = 12 * time.Second
+	// reportTimeout bounds the report to a process that may be stopped.
+	reportTimeout = 5 * time.Second
+	// checksPerTimeout is how often the host looks for idle sessions within IdleTimeout.
+	checksPerTimeout = 12
+)
+
+// Clients counts the attached clients of the process.
+type Clients struct {
+	mu   sync.Mutex // guards the fields below
+	open int
+	left time.Time // when the last one left
+}
+
+// Serve is [attach.Serve] for a counted client.
+func (c *Clients) Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn net.Conn) {
+	c.mu.Lock()
+	c.open++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.open--
+		c.left = time.Now()
+	}()
+	attach.Serve(ctx, s, line, conn)
+}
+
+// absent reports whether no client has been attached since then.
+func (c *Clients) absent(since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open == 0 && c.left.Before(since)
+}
+
+// Run hosts the session until it is idle or closed, or a stop comes, and returns the exit code.
+func Run(ctx context.Context, o Options, clients *Clients) (code int) {
+	opened, err := o.Sessions.Open(ctx, o.Session, o.Spec)
+	if err == nil {
+		err = o.submit(ctx, opened)
+	}
+	if err != nil {
+		o.report(Report{Error: err.Error()})
+		o.close(event.Shutdown, "host")
+		return stdio.CodeUsage
+	}
+	var host event.SessionOpened
+	var last uint64
+	opened.View(func(st event.State) { host, last = st.Host, st.Seq })
+	o.report(Report{Session: opened.ID(), PID: os.Getpid(), Worktree: host.Worktree})
+	closed := make(chan struct{})
+	// Ends with the session, which close ends at the latest.
+	go scope.Shield(func(error) {}, func() {
+		defer close(closed)
+		for _, err := range opened.Events(context.WithoutCancel(ctx), last) {
+			if err != nil {
+				return // the log cannot be read any more
+			}
+		}
+	})()
+	return o.host(ctx, opened, clients, closed)
+}
+
+// submit submits the prompt. It returns when the prompt is durable.
+func (o Options) submit(ctx context.Context, opened *assemble.Opened) error {
+	expand := commands.Expansion{Source: opened.Commands()}.Expand
+	_, err := opened.Submit(ctx, o.Prompt, settle.WithImages(o.Images...), settle.WithExpansion(expand))
+	return err
+}
+
+// report reports to the command that started the process, which may have ended.
+func (o Options) report(r Report) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return // texts and numbers can always be encoded
+	}
+	done := make(chan struct{})
+	// Ends with the write, or with the process.
+	go scope.Shield(func(error) {}, func() {
+		defer close(done)
+		_, _ = o.Report.Write(append(line, '\n'))
+		_ = o.Report.Close()
+	})()
+	select {
+	case <-done:
+	case <-time.After(reportTimeout):
+	}
+}
+
+// host waits for the end of the session.
+func (o Options) host(
+	ctx context.Context, opened *assemble.Opened, clients *Clients, closed <-chan struct{},
+) (code int) {
+	tick := time.NewTicker(o.IdleTimeout / checksPerTimeout)
+	defer tick.Stop()
+	for {
+		select {
+		case <-closed:
+			o.Logger.Info("detached host ends: its session is closed", "session", opened.ID())
+			var lines []string
+			opened.View(func(st event.State) { lines = transcript.WorktreeLines(st.Host, st.WorktreeLeft) })
+			for _, line := range lines {
+				o.Logger.Info(line, "session", opened.ID())
+			}
+			o.close(event.Shutdown, "host")
+			return stdio.CodeCompleted
+		case stop := <-o.Stops:
+			o.Logger.Info("detached host ends by "+stop.Who()+", with its session", "session", opened.ID())
+			o.close(stop.Reason, stop.By)
+			return stop.Code
+		case <-tick.C:
+		}
+		since := time.Now().Add(-o.IdleTimeout)
+		if !clients.absent(since) {
+			continue
+		}
+		closing, cancel := context.WithTimeout(ctx, closeTimeout)
+		idle, err := opened.CloseIdle(closing, since)
+		cancel()
+		if err != nil {
+			o.Logger.Warn("cannot close an idle session", "session", opened.ID(), "error", err)
+		}
+		if idle {
+			o.Logger.Info(
+				fmt.Sprintf("detached host ends its session, which was idle for %v", o.IdleTimeout), "session", opened.ID(),
+			)
+		}
+	}
+}
+
+// close ends everything, and says what did not stop.
+func (o Options) close(reason event.Reason, by string) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := o.Sessions.CloseAll(ctx, reason, by); err != nil {
+		o.Logger.Error("cannot end everything", "error", err)
+	}
+}
