@@ -9,4 +9,5 @@
 //   - usage.go: settle usage
 //   - compact.go: settle compact
 //   - approvals.go: settle approvals
+//   - interrupt.go: settle sessions interrupt
 package sessions

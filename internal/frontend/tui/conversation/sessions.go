@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -107,6 +108,33 @@ func (s *Sessions) Resolve(ctx context.Context, name string) (string, error) {
 		return store.Last(ctx, s.dataDir, s.dir)
 	}
 	return store.Resolve(s.dataDir, name)
+}
+
+// Hosted returns the session with the name, which another process must host. Without a name,
+// it is the last one of the directory that another process hosts.
+func (s *Sessions) Hosted(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		list, err := store.List(ctx, s.dataDir, catalogue.Query{Dir: s.dir, Limit: maxSessions})
+		for _, e := range list {
+			if _, known := attach.HostOf(s.dataDir, e.Session); known {
+				return e.Session, nil
+			}
+		}
+		return "", cmp.Or(err, fmt.Errorf(
+			"cannot attach: no process hosts a session of %q; \"settle sessions\" lists all sessions, and "+
+				"\"settle resume\" opens the last one", s.dir,
+		))
+	}
+	id, err := store.Resolve(s.dataDir, name)
+	if err != nil {
+		return "", err
+	}
+	if _, known := attach.HostOf(s.dataDir, id); !known {
+		return "", fmt.Errorf(
+			"cannot attach to session %s: no process hosts it; \"settle resume %[1]s\" opens it", id,
+		)
+	}
+	return id, nil
 }
 
 // Fork implements [tui.Sessions].
