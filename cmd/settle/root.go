@@ -75,8 +75,8 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, cmd.Long+"\n\n"+cmd.UsageString()) })
 	root.AddGroup(commandGroups()...)
 	add(
-		root, groupSessions, newRun(s), newResume(s), newSessions(s), newJobs(s), newApprovals(s), newRewind(s),
-		newCompact(s), newReview(s), newUsage(s), newServe(s),
+		root, groupSessions, newRun(s), newResume(s), newAttach(s), newSessions(s), newJobs(s), newApprovals(s),
+		newRewind(s), newCompact(s), newReview(s), newUsage(s), newServe(s),
 	)
 	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newPrompt(s), newMCPServers(s),
 		newSkills(s), newAgents(s), newHooks(s), newUpdate(s), newVersion(s))

@@ -66,19 +66,20 @@ const runExamples = `  settle run "fix the failing test"
 // runFlags are the flags of run that are not settings.
 type runFlags struct {
 	projectFlags
-	dir            string
-	json           string
-	output         string
-	session        string
-	resume         string
-	schema         string
-	last           bool
-	resumeCrashed  bool
-	plan           bool
-	ephemeral      bool
-	trajectory     string
-	take           bool
-	worktree       worktreeFlag
+	dir           string
+	json          string
+	output        string
+	session       string
+	resume        string
+	schema        string
+	last          bool
+	resumeCrashed bool
+	plan          bool
+	ephemeral     bool
+	trajectory    string
+	take          bool
+	worktree      worktreeFlag
+	detachFlags
 	images         []string
 	quiet, verbose bool
 	// opened reports whether the session was opened.
@@ -114,6 +115,7 @@ func newRun(s *streams) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	cmd.MarkFlagsMutuallyExclusive("worktree", "resume", "last", "ephemeral")
 	cmd.MarkFlagsMutuallyExclusive("worktree", "resume-crashed")
+	f.exclude(cmd)
 	return cmd
 }
 
@@ -245,6 +247,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.BoolVar(&f.plan, "plan", false, planUsage)
 	f.worktree.define(flags)
+	f.detachFlags.define(flags)
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
 	f.projectFlags.define(flags)
 }
@@ -361,12 +364,18 @@ func (f *runFlags) build(ctx context.Context, s *streams, p runPlace, format run
 
 // run prepares and runs a turn. An error means that settle called no model.
 func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, error) {
+	if f.host != "" {
+		return f.runHost(cmd, s)
+	}
 	s.collectLate()
 	if err := named(cmd.Flags()); err != nil {
 		return 0, err
 	}
-	if err := detached(cmd, args); err != nil {
+	if err := separated(cmd, args); err != nil {
 		return 0, err
+	}
+	if f.detach {
+		return 0, f.detached(cmd, s, args)
 	}
 	format, err := f.format(s)
 	if err != nil {
@@ -451,9 +460,9 @@ func named(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// detached refuses a value of --json that is separated by a space, and would become part
+// separated refuses a value of --json that is separated by a space, and would become part
 // of the prompt: "--json deltas PROMPT".
-func detached(cmd *cobra.Command, args []string) error {
+func separated(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 ||
 		!slices.Contains([]string{"events", "deltas"}, args[0]) {
 		return nil

@@ -36,7 +36,7 @@ func newSessions(s *streams) *cobra.Command {
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	cmd.AddCommand(
 		newList(s, where), newShow(s, where), newExport(s, where), newImport(s, where), newCheck(s, settings),
-		newDelete(where),
+		newInterrupt(s, where), newDelete(where),
 	)
 	return cmd
 }
@@ -86,6 +86,27 @@ func listSessions(s *streams, where func() (string, error), flags *pflag.FlagSet
 		return s.list("there are no such sessions", func(to io.Writer) error {
 			return sessions.List(cmd.Context(), to, dataDir, query)
 		})
+	}
+}
+
+func newInterrupt(s *streams, where func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   "interrupt ID",
+		Short: "Interrupt the turn of a session that another process hosts",
+		Args:  cobra.ExactArgs(1),
+		Long: "Interrupt the running turn of a session that another process hosts, such as one of\n" +
+			"\"settle run --detach\", and print how the turn ended. The session stays open there.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dataDir, err := where()
+			if err != nil {
+				return err
+			}
+			id, err := store.Resolve(dataDir, args[0])
+			if err != nil {
+				return failed(err)
+			}
+			return failed(sessions.Interrupt(cmd.Context(), s.stdout, dataDir, id))
+		},
 	}
 }
 

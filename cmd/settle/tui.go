@@ -77,6 +77,30 @@ func newResume(s *streams) *cobra.Command {
 	return cmd
 }
 
+const attachHelp = `Attach the terminal to a session that another process hosts, such as one that
+"settle run --detach" started: see it, send messages, interrupt it and answer its
+questions. Leaving (/quit) ends nothing there. Without an id, settle takes the
+session of this directory that another process hosts, the last one of several.
+
+"settle sessions" shows which process hosts a session. To open a session that none
+hosts, use "settle resume".`
+
+func newAttach(s *streams) *cobra.Command {
+	var f tuiFlags
+	cmd := &cobra.Command{
+		Use: "attach [flags] [ID]", Short: "Attach the terminal to a running session", Long: attachHelp,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.open(cmd, s, func(ctx context.Context, c *conversation.Sessions) (string, error) {
+				return c.Hosted(ctx, strings.Join(args, ""))
+			}, "")
+		},
+	}
+	f.define(cmd.Flags())
+	_ = cmd.Flags().MarkHidden("take") // it exists
+	return cmd
+}
+
 // open opens the terminal: with the session that choose returns, or a new one.
 func (f *tuiFlags) open(
 	cmd *cobra.Command, s *streams, choose func(context.Context, *conversation.Sessions) (string, error), prompt string,
@@ -108,7 +132,7 @@ func (f *tuiFlags) open(
 	if err != nil {
 		return err
 	}
-	if resolved, err = f.setUp(sig, s, in, resolved, dir, cmd.Name() != "resume"); err != nil {
+	if resolved, err = f.setUp(sig, s, in, resolved, dir, !cmd.HasParent()); err != nil {
 		return sig.instead(err)
 	}
 	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags())).
