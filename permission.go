@@ -50,7 +50,11 @@ func (s *Session) approverOf(
 	var fallback Approver
 	switch {
 	case s.origin != nil && s.origin.parent.askApprover == nil, s.origin == nil && c.Approver == nil && !c.Attended:
-		return session.NewApprovals(log, s.judge, s.redact).WithHooks(hooks).WithReviewer(s.reviewerOf(c)).Unattended(), nil, nil
+		return session.NewApprovals(log, s.judge, s.redact).
+				WithHooks(hooks).
+				WithReviewer(s.reviewerOf(c)).
+				Unattended(),
+			nil, nil
 	case s.origin != nil:
 		fallback = parentApprover{s.origin, s.judge}
 	case c.Approver != nil:

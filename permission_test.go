@@ -103,7 +103,11 @@ func TestHeldCallIsComparedWhereEveryCallIsAllowed(t *testing.T) {
 	for name, want := range map[string]int{"same directory": 1, "another directory": 0} {
 		t.Run(name, func(t *testing.T) {
 			ran, asked, dir := 0, make(chan struct{}), t.TempDir()
-			act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { ran++; return "acted", nil })
+			act, err := tool.New(
+				"act",
+				"Acts.",
+				func(context.Context, struct{}) (string, error) { ran++; return "acted", nil },
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

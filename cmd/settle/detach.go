@@ -188,7 +188,9 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 		return 0, err
 	}
 	refuse := func(err error) (int, error) {
-		_ = json.NewEncoder(s.stdout).Encode(daemon.Report{Error: redact.Diagnostic(err.Error())}) // the reader shows it
+		_ = json.NewEncoder(s.stdout).
+			Encode(daemon.Report{Error: redact.Diagnostic(err.Error())})
+			// the reader shows it
 		return 0, err
 	}
 	p, err := f.place(cmd, s)

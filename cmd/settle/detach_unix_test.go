@@ -58,7 +58,9 @@ func TestRunDetach(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(modeltest.Call("shell", fmt.Sprintf(`{"command":"echo up > %s; sleep 300"}`, filepath.Join(p.work, "up")))),
+		modeltest.Reply(
+			modeltest.Call("shell", fmt.Sprintf(`{"command":"echo up > %s; sleep 300"}`, filepath.Join(p.work, "up"))),
+		),
 		modeltest.Say("It is done."),
 	))
 	up := p.fifo("up")

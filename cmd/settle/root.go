@@ -78,8 +78,22 @@ func newRoot(s *streams) *cobra.Command {
 		root, groupSessions, newRun(s), newResume(s), newAttach(s), newSessions(s), newJobs(s), newApprovals(s),
 		newRewind(s), newCompact(s), newReview(s), newUsage(s), newServe(s),
 	)
-	add(root, groupSetup, newDemo(s), newSetup(s), newDoctor(s), newConfig(s), newModels(s), newPrompt(s), newMCPServers(s),
-		newSkills(s), newAgents(s), newHooks(s), newUpdate(s), newVersion(s))
+	add(
+		root,
+		groupSetup,
+		newDemo(s),
+		newSetup(s),
+		newDoctor(s),
+		newConfig(s),
+		newModels(s),
+		newPrompt(s),
+		newMCPServers(s),
+		newSkills(s),
+		newAgents(s),
+		newHooks(s),
+		newUpdate(s),
+		newVersion(s),
+	)
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
 	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))

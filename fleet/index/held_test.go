@@ -60,7 +60,11 @@ func TestLateSentKeepsTheVerdictInTheOutbox(t *testing.T) {
 // its verdict, so that the turns of two tasks of a session do not mix.
 func TestVerdictDoesNotInterruptAnotherTask(t *testing.T) {
 	p := fleettest.New(t, &server)
-	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"})
+	p.Submit(
+		t,
+		fleet.Task{Session: "s", Input: "1", Prompt: "work"},
+		fleet.Task{Session: "s", Input: "2", Prompt: "work"},
+	)
 	hold(t, p, "s/1", "c1")
 	second := claim(t, p, "s/2", "w")
 	if queued, err := p.Index.Answer(t.Context(), "s/1", approved("c1")); !queued || err != nil {

@@ -60,7 +60,8 @@ func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p
 			FROM settle_fleet.session WHERE born = $1`, day, cutoff).Scan(&p.Sessions, &p.Kept)
 		if err == nil && p.Kept {
 			err = tx.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session
-				WHERE s.born = $1 AND u.outcome = 'held'`, day).Scan(&p.Held)
+				WHERE s.born = $1 AND u.outcome = 'held'`, day).
+				Scan(&p.Held)
 		}
 		if err != nil || p.Kept {
 			return err

@@ -177,7 +177,11 @@ func TestHeldCallsOfOneStep(t *testing.T) {
 func TestHooksEndBeforeTheTaskIsHeld(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	quick, err := tool.New("quick", "Ends at once.", func(context.Context, struct{}) (string, error) { return "done", nil })
+	quick, err := tool.New(
+		"quick",
+		"Ends at once.",
+		func(context.Context, struct{}) (string, error) { return "done", nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@
 //   - limit.go: a bound on concurrent requests of a provider
 //   - log.go: the diagnostic log
 //   - login.go: tokens of MCP servers, login and logout
+//   - review.go: the model that reviews calls, its request and its budget
 //   - planning.go: plan mode of a session, and what the model is told about it
 //   - notices.go: notices about the connection to an executor
 //   - policy.go: modes of permission, and the policy of a session

@@ -164,7 +164,8 @@ func TestReviewedTurn(t *testing.T) {
 			calls = append(calls, i.Status)
 		}
 	}
-	if want := []event.Status{event.ItemCompleted, event.ItemFailed}; !slices.Equal(calls, want) || len(outcome.Denied) != 1 {
+	if want := []event.Status{event.ItemCompleted, event.ItemFailed}; !slices.Equal(calls, want) ||
+		len(outcome.Denied) != 1 {
 		t.Errorf("calls %v, denied %v", calls, outcome.Denied)
 	}
 	for _, r := range reviews.Requests() {

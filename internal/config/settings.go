@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -254,7 +255,7 @@ type setting struct {
 }
 
 func settings() []*setting {
-	return append([]*setting{
+	return slices.Concat([]*setting{
 		text("model", func(s *Settings) *string { return &s.Model }).from("SETTLE_MODEL").may(fills),
 		text("fallback_model", func(s *Settings) *string { return &s.FallbackModel }).
 			from("SETTLE_FALLBACK_MODEL").may(fills),
@@ -262,11 +263,6 @@ func settings() []*setting {
 			"max", "xhigh", "high", "medium", "low", "minimal", "none").may(fills),
 		permission("permission", func(s *Settings) *event.Permission { return &s.Permission }).
 			from("SETTLE_PERMISSION").may(tightens),
-		text("review.model", func(s *Settings) *string { return &s.Review.Model }).may(refused),
-		count("review.max_calls", func(s *Settings) *int { return &s.Review.MaxCalls }).may(tightens),
-		count("review.max_tokens", func(s *Settings) *int { return &s.Review.MaxTokens }).may(tightens),
-		dollars("review.max_cost", func(s *Settings) *float64 { return &s.Review.MaxCost }).may(tightens),
-		duration("review.timeout", func(s *Settings) *time.Duration { return &s.Review.Timeout }).may(tightens),
 		count("max_steps", func(s *Settings) *int { return &s.MaxSteps }).may(tightens),
 		count("max_repeats", func(s *Settings) *int { return &s.MaxRepeats }).may(tightens),
 		count("max_tokens", func(s *Settings) *int { return &s.MaxTokens }).may(tightens),
@@ -328,6 +324,23 @@ func settings() []*setting {
 		choice("web.search", func(s *Settings) *string { return &s.Web.Search }, SearchOff, SearchProvider,
 			SearchCommand).may(refused),
 		names("web.search_command", func(s *Settings) *[]string { return &s.Web.SearchCommand }).may(refused),
+	}, reviewSettings(), terminalSettings(), languageSettings())
+}
+
+// reviewSettings are the settings of reviewed approvals.
+func reviewSettings() []*setting {
+	return []*setting{
+		text("review.model", func(s *Settings) *string { return &s.Review.Model }).may(refused),
+		count("review.max_calls", func(s *Settings) *int { return &s.Review.MaxCalls }).may(tightens),
+		count("review.max_tokens", func(s *Settings) *int { return &s.Review.MaxTokens }).may(tightens),
+		dollars("review.max_cost", func(s *Settings) *float64 { return &s.Review.MaxCost }).may(tightens),
+		duration("review.timeout", func(s *Settings) *time.Duration { return &s.Review.Timeout }).may(tightens),
+	}
+}
+
+// terminalSettings are the settings of the terminal.
+func terminalSettings() []*setting {
+	return []*setting{
 		choice("terminal.theme", func(s *Settings) *string { return &s.Terminal.Theme }, "auto", "default", "light",
 			"dark", "none").may(refused),
 		choice("terminal.notify", func(s *Settings) *string { return &s.Terminal.Notify }, "bell", "osc9", "osc777",
@@ -337,7 +350,7 @@ func settings() []*setting {
 		names("terminal.status_command", func(s *Settings) *[]string { return &s.Terminal.StatusCommand }).may(refused),
 		choice("terminal.links", func(s *Settings) *string { return &s.Terminal.Links }, "auto", "on",
 			"off").may(refused),
-	}, languageSettings()...)
+	}
 }
 
 // languageSettings are the settings of language servers.

@@ -32,6 +32,7 @@
 //   - listing.go: rules in force, for people
 //   - pattern.go: which commands a pattern of a rule matches
 //   - place.go: where a path of a call leads
+//   - review.go: calls that a reviewer can allow
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
 //   - git_risk.go: options of git that name programs or files, which a rule must name

@@ -24,5 +24,6 @@
 //   - held.go: verdicts about held calls; when settle asks again
 //   - jobs.go: records of processes
 //   - model.go: changes of model and tools
+//   - review.go: runs a review, and records its verdict
 //   - update.go: writes to the log while the session is open
 package session

@@ -22,8 +22,10 @@ func TestFindAgents(t *testing.T) {
 		bad   = "description: x\nmax_steps: -1\npermission: perhaps\ntimeout: soon"
 	)
 	root := tree(t, map[string]string{
-		"repo/.git/HEAD":                         "",
-		"repo/a/.settle/agents/one.md":           head(of + "\npermission: deny\ntools: read, grep\nmax_cost: 0.5\ntimeout: 90s"),
+		"repo/.git/HEAD": "",
+		"repo/a/.settle/agents/one.md": head(
+			of + "\npermission: deny\ntools: read, grep\nmax_cost: 0.5\ntimeout: 90s",
+		),
 		"repo/.claude/agents/one.md":             head("name: one\ndescription: Of the root"),
 		"repo/.claude/agents/deep/two.md":        head(two),
 		"repo/.claude/agents/out.md":             "-> ../../../secret.md",

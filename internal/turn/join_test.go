@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -42,7 +43,8 @@ func TestJoinTakesOnlyTextOfTheSameItem(t *testing.T) {
 			if r.chunk.Text != tt.text || more != (tt.next != nil) || len(chunks) != tt.left {
 				t.Errorf("joined %q, more %t, %d left", r.chunk.Text, more, len(chunks))
 			}
-			if more && (!cmp.Equal(next.chunk, tt.next.chunk) || next.err != tt.next.err || next.ended != tt.next.ended) {
+			if more &&
+				(!cmp.Equal(next.chunk, tt.next.chunk) || !errors.Is(next.err, tt.next.err) || next.ended != tt.next.ended) {
 				t.Errorf("next is %+v", next)
 			}
 		})

@@ -116,9 +116,10 @@ type sender struct {
 
 // RoundTrip implements http.RoundTripper.
 func (s sender) RoundTrip(r *http.Request) (answer *http.Response, err error) {
-	failed := scope.Guard(
-		func() error { answer, err = s.send(r); return nil },
-	) //nolint:bodyclose // the caller closes it; this is a goroutine of the protocol's implementation
+	failed := scope.Guard(func() error { // a goroutine of the protocol's implementation
+		answer, err = s.send(r) //nolint:bodyclose // the caller closes it
+		return nil
+	})
 	return answer, cmp.Or(failed, err)
 }
 

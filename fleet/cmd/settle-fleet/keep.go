@@ -70,8 +70,13 @@ func newPrune(d *database) *cobra.Command {
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %d sessions\n", p.Day.Format(time.DateOnly), what, p.Sessions)
 				if p.Held > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %d tasks wait for a person; \"settle-fleet approvals\" lists their calls, "+
-						"\"settle-fleet cancel\" ends them\n", p.Day.Format(time.DateOnly), p.Held)
+					fmt.Fprintf(
+						cmd.OutOrStdout(),
+						"%s: %d tasks wait for a person; \"settle-fleet approvals\" lists their calls, "+
+							"\"settle-fleet cancel\" ends them\n",
+						p.Day.Format(time.DateOnly),
+						p.Held,
+					)
 				}
 			}
 			return failed(err)

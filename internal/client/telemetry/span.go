@@ -79,12 +79,8 @@ func (x *Exporter) begin(
 	sum := hash(e.Session, e.Turn, id)
 	ctx = context.WithValue(ctx, idKey{}, trace.SpanID(sum[:8]))
 	when, what := trace.WithTimestamp(e.At), trace.WithSpanKind(kind)
-	ctx, started := x.tracer.Start(
-		ctx,
-		valid(name),
-		when,
-		what,
-	) //nolint:spancheck // its ending is an event, which ends it
+	//nolint:spancheck // its ending is an event, which ends it
+	ctx, started := x.tracer.Start(ctx, valid(name), when, what)
 	s := span{started}
 	s.str("gen_ai.operation.name", operation)
 	s.str("gen_ai.conversation.id", e.Session)

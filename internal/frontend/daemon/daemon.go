@@ -174,7 +174,12 @@ func (o Options) host(
 		}
 		if idle {
 			o.Logger.Info(
-				fmt.Sprintf("detached host ends its session, which was idle for %v", o.IdleTimeout), "session", opened.ID(),
+				fmt.Sprintf(
+					"detached host ends its session, which was idle for %v",
+					o.IdleTimeout,
+				),
+				"session",
+				opened.ID(),
 			)
 		}
 	}

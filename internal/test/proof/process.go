@@ -80,7 +80,9 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	if made.Hooks = p.hooked(set.hooks); p.approvals != nil {
 		p.approvals.WithHooks(made.Hooks)
 		if set.hooks != 0 {
-			p.approvals.WithReviewer(&doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(set.hooks), 3))}) //nolint:gosec // the same again
+			p.approvals.WithReviewer(
+				&doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(set.hooks), 3))},
+			) //nolint:gosec // the same again
 		}
 	}
 	p.session, err = session.Open(session.Config{
@@ -161,7 +163,12 @@ func (asks) Places(approval.Call) []event.ResolvedPath { return nil }
 
 func (a asks) Judge(approval.Call) approval.Judgement {
 	a.world.pass(inJudge)
-	return approval.Judgement{Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret, Review: true}
+	return approval.Judgement{
+		Decision: event.Ask,
+		Rule:     "ask",
+		Why:      "every call is asked about: " + Secret,
+		Review:   true,
+	}
 }
 
 // Remember implements [session.Judge]; it asks again all the same.

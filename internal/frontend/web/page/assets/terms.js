@@ -14,6 +14,7 @@ export const answers = {
 export const modes = {
   "ask": "ask",
   "accept-edits": "accept edits",
+  "review": "review",
   "read-only": "read-only",
   "plan": "plan",
   "allow": "allow",
