@@ -79,7 +79,7 @@ func newFaceOverHands(t *testing.T) *faceOverHands {
 		modeltest.Say("Done."),
 	))
 	s.during = s.cut
-	s.way = fmt.Sprintf(dialTo(daemon(t, func(conn *net.TCPConn) *exec.Cmd {
+	s.way = fmt.Sprintf(dialTo(listenEach(t, func(conn *net.TCPConn) *exec.Cmd {
 		s.mu.Lock()
 		s.conns = append(s.conns, conn)
 		s.mu.Unlock()

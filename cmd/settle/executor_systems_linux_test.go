@@ -64,15 +64,15 @@ func lands(t *testing.T, programs string) map[string]land {
 	return map[string]land{
 		"pipe":      {way: "sh -c '%s'"},
 		"unshare":   {way: "unshare -Urpmf --mount-proc sh -c '%s'"},
-		"proxy":     {way: dialTo(daemon(t, misbehaving(t, cuts))), cuts: cuts},
+		"proxy":     {way: dialTo(listenEach(t, misbehaving(t, cuts))), cuts: cuts},
 		"ssh":       {way: secureShell(t)},
 		"container": container(t, programs),
 	}
 }
 
-// daemon starts a program for each connection, as sshd and dockerd do: it does not
+// listenEach starts a program for each connection, as sshd and dockerd do: it does not
 // descend from who asks. handle wires the program to the connection.
-func daemon(t *testing.T, handle func(conn *net.TCPConn) *exec.Cmd) net.Listener {
+func listenEach(t *testing.T, handle func(conn *net.TCPConn) *exec.Cmd) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -222,7 +222,7 @@ func newSSHServer(t *testing.T) *sshServer {
 	if err := os.WriteFile(filepath.Join(s.dir, "sshd_config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := daemon(t, func(conn *net.TCPConn) *exec.Cmd {
+	l := listenEach(t, func(conn *net.TCPConn) *exec.Cmd {
 		s.conns.Add(1)
 		return plugged(t, conn, exec.Command(sshd, "-i", "-e", "-f", filepath.Join(s.dir, "sshd_config")))
 	})
@@ -284,7 +284,7 @@ for name in $("$ROOT/bin/busybox" --list); do [ -e "$ROOT/bin/$name" ] || ln -s 
 		t.Fatalf("the container's first process is %q, %v", raw, err)
 	}
 	enter = append(enter, "-t", strings.TrimSpace(string(raw)), "/bin/sh", "-c")
-	l := daemon(t, func(conn *net.TCPConn) *exec.Cmd {
+	l := listenEach(t, func(conn *net.TCPConn) *exec.Cmd {
 		cmd := exec.Command("nsenter", append(enter, wanted(conn))...)
 		cmd.Env = []string{"PATH=/bin", "HOME=/root"}
 		return plugged(t, conn, cmd)
