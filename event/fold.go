@@ -377,6 +377,9 @@ func Recall(s State, e Event) (State, error) {
 			return s, &OrderError{e.Seq, e.Kind(), what}
 		}
 	}
+	if e.At.After(t.OutputAt) {
+		t.output(e)
+	}
 	if e.Seq == s.Seq {
 		s.Updated = e.At
 	}

@@ -147,7 +147,7 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 	for _, id := range d.Discarded {
 		t.Item(id).Discarded = true
 	}
-	a.End, a.EndedAt = &d, e.At
+	a.End, a.EndedAt, t.OutputAt = &d, e.At, time.Time{}
 	return ""
 }
 

@@ -90,7 +90,7 @@ type Turn struct {
 	Cause *Cause
 	// Summary is set when the turn has ended.
 	Summary Summary
-	// OutputAt is the time of the last output of the latest attempt; zero before its first.
+	// OutputAt is the time of the last output of the running attempt; zero before its first.
 	OutputAt time.Time
 
 	open                  int    // items that have not ended

@@ -73,7 +73,7 @@ func TestSettings(t *testing.T) {
 	made := ask[object](b, "GET", "/api/sessions", nil, 200)["new"].(object)
 	b.diff("a new session's words", "asks before changes", made["permission_words"])
 	b.diff("words", made["permission_words"], got["permission_words"])
-	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 5 ||
+	if got["model"] != "chat/one" || got["permission"] != "ask" || len(got["permissions"].([]any)) != 6 ||
 		len(got["efforts"].([]any)) != 7 {
 		t.Errorf("%v", got)
 	}
