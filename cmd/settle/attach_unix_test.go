@@ -240,6 +240,8 @@ func TestAttachedToATerminal(t *testing.T) {
 	typed(t, keys, "/permissions allow\r")
 	shot.shows(t, "only the host can choose it")
 	typed(t, keys, "\x1b[Z") // Shift-Tab
+	shot.shows(t, "from the next call on: plan")
+	typed(t, keys, "\x1b[Z")
 	shot.shows(t, "from the next call on: read-only")
 	typed(t, keys, "/model chat/other\r")
 	shot.shows(t, "from the next turn on: chat/other")

@@ -230,7 +230,9 @@ func TestTUIPermissions(t *testing.T) {
 	shot.shows(t, "accepts edits")
 	typed(t, keys, "write one\r")
 	shot.shows(t, "First done.")
-	typed(t, keys, "\x1b[Z") // Shift-Tab: on to read-only
+	typed(t, keys, "\x1b[Z") // Shift-Tab: on to plan mode
+	shot.shows(t, "from the next call on: plan")
+	typed(t, keys, "\x1b[Z") // on to read-only
 	shot.shows(t, "read-only")
 	typed(t, keys, "write two\r")
 	shot.shows(t, "Second done.")
