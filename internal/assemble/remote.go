@@ -422,8 +422,10 @@ func (r *remoteTools) promptOf(o prompt.Options) prompt.Prompt {
 	user := prompt.User(o)
 	p.Notes = append(slices.Clone(p.Notes), user.Notes...)
 	parts = append(parts, prompt.Part{Name: prompt.PartUser, Text: user.Text})
-	if r.prompt.Parts == nil { // an executor of an earlier version
-		parts = append(parts, prompt.Part{Name: "executor", Text: r.prompt.Text})
+	there, isOwn := strings.CutPrefix(r.prompt.Text, prompt.Own(prompt.Others))
+	if isOwn {
+		parts = append(parts, prompt.Part{Name: prompt.PartOwn, Text: prompt.Own(prompt.Others)})
 	}
-	return p.Join(append(append(parts, r.prompt.Parts...), prompt.Part{Name: prompt.PartAppended, Text: o.Append})...)
+	parts = append(parts, prompt.Part{Name: "executor", Text: there}, prompt.Part{Name: prompt.PartAppended, Text: o.Append})
+	return p.Join(parts...)
 }

@@ -28,8 +28,8 @@ type Options struct {
 // Prompt is a system prompt.
 type Prompt struct {
 	Text string
-	// Parts are the parts of Text, in order.
-	Parts []Part
+	// Parts are the parts of Text, in order. An executor does not send them.
+	Parts []Part `json:"-"`
 	// Files are the user's and the project's files in the prompt.
 	Files []string
 	// Notes tell the user what was cut or omitted, and why.
