@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/egress"
 	"github.com/settle-agent/settle/internal/executor"
+	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/sandbox"
 	"github.com/settle-agent/settle/tool/file"
@@ -48,7 +50,7 @@ func (t *sessionTools) openLanguages() (project bool) {
 	t.languages = lsp.Open(lsp.Config{
 		Dir: dir, Env: t.withoutSecrets, Marker: t.info.Marker, Lock: t.info.Lock, Languages: installed,
 		Timeout: t.lsp.Timeout, Version: t.lsp.version, Logger: t.logger,
-	}.Starting(t.startLanguage))
+	}.Under(t.languageRules))
 	return slices.ContainsFunc(installed, func(l lsp.Language) bool { return l.ServesProject(dir) })
 }
 
@@ -74,12 +76,33 @@ func (t *sessionTools) newErrors() func(context.Context, []file.Edited) string {
 	}
 }
 
-// startLanguage starts a language server in the sandbox in force. Servers can run code of
-// the project (build scripts, plugins), so without a sandbox one starts only if every call
-// is allowed, or if the user says so.
-func (t *sessionTools) startLanguage(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+// languageRules returns how a language server can start in the mode in force, or why it
+// cannot. Servers can run code of the project (build scripts, plugins), so without a sandbox
+// one runs only if every call is allowed, or if the user says so.
+func (t *sessionTools) languageRules() (lsp.Launch, error) {
+	in, allowed := t.languageSandbox()
+	if !allowed {
+		return lsp.Launch{}, errors.New("not started: it can run code of the project, and no sandbox is in force " +
+			"(lsp.use = \"on\" starts it)")
+	}
+	start := func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+		return t.startLanguage(ctx, in, spec)
+	}
+	return lsp.NewLaunch(start, func() bool { // a sandbox that is stricter than the present one can remain
+		now, allowed := t.languageSandbox()
+		return policy.Stricter(in, now) == in && (in.On() || allowed)
+	}), nil
+}
+
+// languageSandbox returns the sandbox in force, and whether a language server can start in it.
+func (t *sessionTools) languageSandbox() (in event.Sandbox, allowed bool) {
 	mode := t.lsp.mode()
-	in := t.sandbox.of(mode)
+	in = policy.Stricter(t.sandbox.of(mode), event.NoSandbox)
+	return in, in.On() || t.lsp.Use == config.LSPOn || mode.Permission == settle.Allow
+}
+
+// startLanguage starts a language server in a sandbox.
+func (t *sessionTools) startLanguage(ctx context.Context, in event.Sandbox, spec proc.Spec) (*proc.Process, error) {
 	if in.On() {
 		hosts, _ := egress.ParseList(t.sandbox.Hosts) // validated with the configuration
 		machine := &executor.Local{Hosts: hosts}
@@ -87,11 +110,6 @@ func (t *sessionTools) startLanguage(ctx context.Context, spec proc.Spec) (*proc
 			return t.commands.languagePolicy(c, spec.Argv[0])
 		}
 		return machine.StartProgram(ctx, in, spec)
-	}
-	if t.lsp.Use != config.LSPOn && mode.Permission != settle.Allow {
-		return nil, &lsp.RefusedError{
-			Why: "not started: it can run code of the project, and no sandbox is in force (lsp.use = \"on\" starts it)",
-		}
 	}
 	spec.Env = proc.TrustedEnv(spec.Env)
 	return proc.Start(ctx, spec)

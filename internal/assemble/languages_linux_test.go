@@ -1,7 +1,6 @@
 package assemble
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -58,6 +57,15 @@ func TestLanguageServersAreSettings(t *testing.T) {
 	}
 }
 
+// languageTools returns the tools of a session in a mode, with a sandbox only where the mode
+// has one.
+func languageTools(use string, mode *Mode, sandboxes string) sessionTools {
+	return sessionTools{toolFactory: &toolFactory{
+		confinement: &confinement{sandbox: sandboxing{Sandbox: config.Sandbox{Use: sandboxes}, byMode: true}},
+		lsp:         languageServers{LSP: config.LSP{Use: use}, mode: func() Mode { return *mode }},
+	}}
+}
+
 // Without a sandbox, a language server starts only if every call is allowed, or if the user
 // says so: it can run code of the project.
 func TestLanguageServersNeedSandbox(t *testing.T) {
@@ -71,20 +79,55 @@ func TestLanguageServersNeedSandbox(t *testing.T) {
 		{config.LSPAuto, settle.Allow, true},
 		{config.LSPOn, settle.Ask, true},
 	} {
-		s := sessionTools{toolFactory: &toolFactory{
-			confinement: &confinement{sandbox: sandboxing{Sandbox: config.Sandbox{Use: config.SandboxOff}}},
-			lsp: languageServers{
-				LSP:  config.LSP{Use: tt.use},
-				mode: func() Mode { return Mode{Permission: tt.permission} },
-			},
-		}}
-		p, err := s.startLanguage(t.Context(), proc.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir()})
-		refused := (*lsp.RefusedError)(nil)
-		if starts := !errors.As(err, &refused); starts != tt.starts {
+		s := languageTools(tt.use, &Mode{Permission: tt.permission}, config.SandboxOff)
+		_, err := s.languageRules()
+		if (err == nil) != tt.starts {
 			t.Errorf("%s, %s: got %v", tt.use, tt.permission, err)
 		}
-		if p != nil {
-			<-p.Done()
+		if err != nil {
+			continue
+		}
+		spec := proc.Spec{Argv: []string{"/bin/true"}, Dir: t.TempDir()}
+		p, err := s.startLanguage(t.Context(), event.NoSandbox, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+	}
+}
+
+// A running language server cannot run on if the user tightens the mode beyond the rules
+// under which it started.
+func TestLanguageServersHoldInStricterSandbox(t *testing.T) {
+	allow, ask := Mode{Permission: settle.Allow}, Mode{Permission: settle.Ask}
+	work := Mode{Permission: settle.Ask, Sandbox: event.Workspace}
+	read := Mode{Permission: settle.Ask, Sandbox: event.ReadOnly}
+	for _, tt := range []struct {
+		name          string
+		use           string
+		started, then Mode
+		holds         bool
+	}{
+		{"the same", config.LSPAuto, allow, allow, true},
+		{"ask without a sandbox", config.LSPAuto, allow, ask, false},
+		{"ask without a sandbox, which the user allows", config.LSPOn, allow, ask, true},
+		{"a sandbox", config.LSPAuto, allow, work, false},
+		{"a sandbox, which the user does not need", config.LSPOn, allow, work, false},
+		{"plan", config.LSPAuto, work, read, false},
+		{"plan after allow", config.LSPAuto, allow, read, false},
+		{"looser", config.LSPAuto, read, work, true},
+		{"looser without a sandbox", config.LSPAuto, work, ask, true},
+		{"allow", config.LSPAuto, work, allow, true},
+	} {
+		mode := tt.started
+		s := languageTools(tt.use, &mode, config.SandboxAuto)
+		launch, err := s.languageRules()
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		mode = tt.then
+		if holds := launch.Holds(); holds != tt.holds {
+			t.Errorf("%s: a server that started in %+v holds in %+v: %t", tt.name, tt.started, tt.then, holds)
 		}
 	}
 }

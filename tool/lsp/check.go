@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// maxReported bounds the errors of a note, and maxText the message of each in bytes.
+	// maxReported bounds the errors of a note, maxText the message of each in bytes, and
+	// maxShown the path of a file in a result.
 	maxReported = 10
 	maxText     = 300
+	maxShown    = 500
 	// maxSettling bounds the wait for further errors after the edited files were judged.
 	maxSettling = 2 * time.Second
 )
 
 // examine sends edits to the server and returns the note about its errors, with all errors
 // that are known once the note is delivered.
-func (s *server) examine(ctx context.Context, edits []Edit) (note string, current map[string]int, err error) {
+func (s *server) examine(ctx context.Context, edits []Edit) (note string, current map[errorKey]int, err error) {
 	if err := s.follow(ctx, edits); err != nil {
 		return "", nil, err
 	}
@@ -60,7 +62,11 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 	}
 	found := s.conn.found.all()
 	current = count(found)
-	return s.note(found, edits), current, nil
+	note = s.note(found, edits)
+	if s.conn.found.isCut() {
+		note += "\nit reports more errors than settle can compare: some can be missing here"
+	}
+	return note, current, nil
 }
 
 // baseline has the server judge the texts from before the first edits, so that their errors
@@ -178,8 +184,8 @@ func (s *server) settled(ctx context.Context, wanted map[string]int, after int) 
 }
 
 // count counts equal errors.
-func count(found []finding) map[string]int {
-	counts := map[string]int{}
+func count(found []finding) map[errorKey]int {
+	counts := map[errorKey]int{}
 	for _, f := range found {
 		counts[f.key()]++
 	}
@@ -235,10 +241,10 @@ func (s *server) note(found []finding, edits []Edit) string {
 	return out.String()
 }
 
-// shown returns a path as the model names it.
+// shown returns a path as the model names it, clipped.
 func (s *server) shown(path string) string {
 	if rel, err := filepath.Rel(s.config.Dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
-	return terminal.OneLine(path)
+	return clip(terminal.OneLine(path), maxShown)
 }

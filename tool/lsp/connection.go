@@ -48,7 +48,7 @@ type connection struct {
 
 // connect starts a server and sends it the first request. life bounds the connection, ctx
 // the start.
-func connect(ctx, life context.Context, c *Config, l Language) (*connection, error) {
+func connect(ctx, life context.Context, c *Config, l Language, start starter) (*connection, error) {
 	life, cut := context.WithCancel(life)
 	conn := &connection{found: newPublished(), cut: cut, drained: make(chan struct{})}
 	out, in := io.Pipe()
@@ -57,7 +57,7 @@ func connect(ctx, life context.Context, c *Config, l Language) (*connection, err
 		Lock: c.Lock, Input: proc.PipeInput, Stdout: in, Stderr: &conn.complaint,
 	}
 	var err error
-	if conn.process, err = c.start(ctx, spec); err != nil {
+	if conn.process, err = start(ctx, spec); err != nil {
 		cut()
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (c *connection) call(ctx context.Context, method string, params, result any
 	if why := c.reason(); why != nil {
 		return why
 	}
-	return err
+	return errors.New(clip(terminal.OneLine(err.Error()), maxText)) // also an error that the server sent
 }
 
 // reason returns why the connection ended; nil if it has not.
@@ -198,6 +198,12 @@ func (c *connection) reason() error {
 
 // Handle implements [jsonrpc.Handler]: it never blocks.
 func (c *connection) Handle(_ context.Context, r *jsonrpc.Request) {
+	if n := len(r.ID) + len(r.Method) + len(r.Params); n > maxUnasked {
+		c.fail(fmt.Errorf("it sent %d bytes with %q; at most %d are read",
+			n, clip(terminal.OneLine(r.Method), 100), maxUnasked))
+		c.cut()
+		return
+	}
 	switch {
 	case r.Method == "textDocument/publishDiagnostics":
 		var d publication

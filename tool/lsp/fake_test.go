@@ -42,6 +42,42 @@ func (f *fake) send(v any) {
 	fmt.Printf("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", len(raw), raw)
 }
 
+// raw sends JSON as it is.
+func (f *fake) raw(format string, a ...any) {
+	text := fmt.Sprintf(format, a...)
+	fmt.Printf("Content-Length: %d\r\n\r\n%s", len(text), text)
+}
+
+// much sends more than an honest server, and reports whether the mode does so.
+func (f *fake) much(m message) bool {
+	const published = `{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics",` +
+		`"params":{"uri":%q,"diagnostics":[%s]}}`
+	one := `{"severity":1,"message":"m","range":{"start":{"line":1}}}`
+	two := strings.TrimSuffix(strings.Repeat(one+",", 200), ",")
+	switch f.mode + " " + m.Method {
+	case "publishes much textDocument/didOpen":
+		f.raw(published, "file:///a.go", fmt.Sprintf(`{"message":%q}`, strings.Repeat("x", 2<<20)))
+		return true
+	case "long names textDocument/didOpen":
+		f.raw(published, "file:///"+strings.Repeat("x", 900<<10), two)
+	case "many errors textDocument/didOpen":
+		for n := range 110 {
+			f.raw(published, fmt.Sprintf("file:///%d.go", n), two)
+		}
+	case "long answers textDocument/documentSymbol":
+		f.raw(`{"jsonrpc":"2.0","id":%s,"result":[%s{}]}`, m.ID, strings.Repeat("{},", 2_000_000))
+		return true
+	case "long answers textDocument/definition":
+		f.raw(`{"jsonrpc":"2.0","id":%s,"result":[{"uri":"file:///%s.go","range":{"start":{"line":1}}}]}`,
+			m.ID, strings.Repeat("x", 3000))
+		return true
+	case "long answers textDocument/references":
+		f.raw(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":%q}}`, m.ID, strings.Repeat("x", 1<<20))
+		return true
+	}
+	return false
+}
+
 func (f *fake) serve() {
 	switch f.mode {
 	case "dies at start":
@@ -90,6 +126,9 @@ func (f *fake) serve() {
 }
 
 func (f *fake) receive(m message) {
+	if f.much(m) {
+		return
+	}
 	d := m.Params.Document
 	switch m.Method {
 	case "initialize":

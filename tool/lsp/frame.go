@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// maxMessage bounds a message of a server in bytes.
-	maxMessage = 16 << 20
+	// maxMessage bounds a message of a server in bytes: the answer to a question about a large
+	// project. maxUnasked bounds the content of requests and notifications.
+	maxMessage = 8 << 20
+	maxUnasked = 1 << 20
 	// maxHeader bounds the header of a message in bytes.
 	maxHeader = 4 << 10
 )

@@ -41,7 +41,9 @@ func TestGopls(t *testing.T) {
 	s := session{Servers: lsp.Open(lsp.Config{
 		Dir: dir, Env: os.Environ, Marker: t.Name(), Timeout: patience,
 		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return program, nil }),
-	}.Starting(proc.Start)), dir: dir}
+	}.Under(func() (lsp.Launch, error) {
+		return lsp.NewLaunch(proc.Start, func() bool { return true }), nil
+	})), dir: dir}
 	defer func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -3,9 +3,11 @@ package lsp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,13 @@ type session struct {
 
 	dir    string
 	starts *int
+	rules  *rules
+}
+
+// rules are the rules of a session; tests change them between edits.
+type rules struct {
+	tightened bool  // running servers cannot run on
+	refused   error // none can start
 }
 
 func open(t *testing.T, mode string, timeout time.Duration) session {
@@ -38,15 +47,18 @@ func open(t *testing.T, mode string, timeout time.Duration) session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	starts := 0
+	starts, now := 0, rules{}
 	s := lsp.Open(lsp.Config{
 		Dir: dir, Marker: t.Name(),
 		Env:       func() []string { return []string{"PATH=" + os.Getenv("PATH"), fakeMode + "=" + mode} },
 		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return self, nil }),
 		Timeout:   timeout,
-	}.Starting(func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
-		starts++
-		return proc.Start(ctx, spec)
+	}.Under(func() (lsp.Launch, error) {
+		now.tightened = false
+		return lsp.NewLaunch(func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
+			starts++
+			return proc.Start(ctx, spec)
+		}, func() bool { return !now.tightened }), now.refused
 	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -55,7 +67,7 @@ func open(t *testing.T, mode string, timeout time.Duration) session {
 			t.Error(err)
 		}
 	})
-	return session{s, dir, &starts}
+	return session{s, dir, &starts, &now}
 }
 
 // edit writes a file and returns what the server says about it.
@@ -124,9 +136,10 @@ func TestCheckOfHostileServers(t *testing.T) {
 		"dies at start":  "it exited with code 3; its standard error ends: no such toolchain",
 		"dies":           "it exited with code 2; its standard error ends: panic: nil map",
 		"garbage":        "the server sent something that is not a message",
-		"announces":      "the server announced a message of \"999999999999\" bytes; at most 16777216 are read",
+		"announces":      "the server announced a message of \"999999999999\" bytes; at most 8388608 are read",
 		"negative":       "the server announced a message of \"-5\" bytes",
 		"endless header": "the server sent something that is not a message",
+		"publishes much": "it sent 2097236 bytes with \"textDocument/publishDiagnostics\"; at most 1048576 are read",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := open(t, mode, patience)
@@ -145,6 +158,76 @@ func TestCheckOfHostileServers(t *testing.T) {
 				t.Errorf("the server was started %d times, want 3", *s.starts)
 			}
 		})
+	}
+}
+
+// A server cannot make settle use much more memory than a message has.
+func TestCheckBoundsWhatServersPublish(t *testing.T) {
+	s := open(t, "long names", patience)
+	before := allocated()
+	want(t, "no path is that long", "gopls: no new errors", s.edit(t, "a.go", "", "fine"))
+	if used := allocated() - before; used > 64<<20 {
+		t.Errorf("a URI of 900 KiB with 200 errors allocated %d bytes", used)
+	}
+	s = open(t, "many errors", patience)
+	want(t, "the note", "gopls: no new errors (20000 from before)\n"+
+		"it reports more errors than settle can compare: some can be missing here", s.edit(t, "a.go", "", "fine"))
+}
+
+func TestToolBoundsAnswers(t *testing.T) {
+	s := open(t, "long answers", patience)
+	s.edit(t, "a.go", "", "Thing")
+	ask := func(action string) string {
+		got, err := s.ask(t, t.Context(), lsp.Arguments{Action: action, Path: "a.go", Name: "Thing"})
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return got
+	}
+	before := allocated()
+	want(t, "millions of symbols", "error: gopls: it sent more than 20000 symbols", ask("symbols"))
+	if used := allocated() - before; used > 128<<20 {
+		t.Errorf("an answer of 6 MB allocated %d bytes", used)
+	}
+	got := ask("definition")
+	if len(got) > 600 || !strings.HasPrefix(got, "/xxx") || !strings.HasSuffix(got, "…:2:") {
+		t.Errorf("a long path: %d bytes, %.700q", len(got), got)
+	}
+	got = ask("references")
+	if !strings.HasPrefix(got, "error: gopls: xxx") || len(got) > 400 {
+		t.Errorf("a long error: %d bytes, %.700q", len(got), got)
+	}
+}
+
+// allocated returns the bytes that this process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
+// A server that the user's rules do not allow any longer is ended before the next job, and
+// started again once they allow one.
+func TestServersFollowTheRules(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "ERROR old")
+	s.rules.tightened = true
+	want(t, "under other rules", "gopls: 1 new error\na.go:2:3: new",
+		s.edit(t, "a.go", "ERROR old", "ERROR old\nERROR new"))
+	if *s.starts != 2 {
+		t.Errorf("the server was started %d times, want 2", *s.starts)
+	}
+	*s.rules = rules{tightened: true, refused: errors.New("not started: no sandbox")}
+	for range 4 {
+		want(t, "without permission", "gopls: not started: no sandbox", s.edit(t, "a.go", "", "fine"))
+	}
+	if _, err := s.ask(t, t.Context(), lsp.Arguments{Action: "symbols", Path: "a.go"}); err == nil {
+		t.Error("the tool answers without permission")
+	}
+	s.rules.refused = nil
+	want(t, "with permission again", "gopls: no new errors", s.edit(t, "a.go", "", "fine"))
+	if *s.starts != 3 {
+		t.Errorf("the server was started %d times, want 3", *s.starts)
 	}
 }
 

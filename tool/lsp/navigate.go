@@ -204,9 +204,8 @@ func (s *server) query(ctx context.Context, in Arguments, t *target) (out string
 	}
 	document := map[string]string{"uri": uriOf(t.path)}
 	if in.Action == "symbols" {
-		var list []symbol
-		params := map[string]any{"textDocument": document}
-		if err := s.conn.call(ctx, "textDocument/documentSymbol", params, &list); err != nil {
+		list, err := s.symbols(ctx, "textDocument/documentSymbol", map[string]any{"textDocument": document})
+		if err != nil {
 			return "", err
 		}
 		return s.outline(list, in.Name), nil
@@ -222,8 +221,8 @@ func (s *server) query(ctx context.Context, in Arguments, t *target) (out string
 
 // byName finds the symbols of the project with a name.
 func (s *server) byName(ctx context.Context, in Arguments) (string, error) {
-	var list []symbol
-	if err := s.conn.call(ctx, "workspace/symbol", map[string]string{"query": in.Name}, &list); err != nil {
+	list, err := s.symbols(ctx, "workspace/symbol", map[string]string{"query": in.Name})
+	if err != nil {
 		return "", err
 	}
 	if in.Action == "symbols" {
@@ -248,6 +247,15 @@ func (s *server) byName(ctx context.Context, in Arguments) (string, error) {
 	return s.places(ctx, in.Action, at.URI, at.Range.Start)
 }
 
+// symbols asks for symbols.
+func (s *server) symbols(ctx context.Context, method string, params any) ([]symbol, error) {
+	var raw json.RawMessage
+	if err := s.conn.call(ctx, method, params, &raw); err != nil {
+		return nil, err
+	}
+	return symbols(raw)
+}
+
 // places asks for a definition or for references.
 func (s *server) places(ctx context.Context, action, uri string, at position) (string, error) {
 	params := map[string]any{"textDocument": map[string]string{"uri": uri}, "position": at}
@@ -260,19 +268,19 @@ func (s *server) places(ctx context.Context, action, uri string, at position) (s
 	if err := s.conn.call(ctx, method, params, &raw); err != nil {
 		return "", err
 	}
-	list := locations(raw)
+	list, n := locations(raw)
 	if len(list) == 0 {
 		return noneFound, nil
 	}
 	var out strings.Builder
-	for _, l := range list[:min(len(list), maxPlaces)] {
+	for _, l := range list {
 		path := pathOf(l.URI)
 		if path == "" {
 			continue
 		}
 		fmt.Fprintf(&out, "%s:%d: %s\n", s.shown(path), l.Range.Start.Line+1, s.line(path, l.Range.Start.Line))
 	}
-	if more := len(list) - maxPlaces; more > 0 {
+	if more := n - maxPlaces; more > 0 {
 		fmt.Fprintf(&out, "and %d more\n", more)
 	}
 	return strings.TrimSpace(out.String()), nil
@@ -308,7 +316,7 @@ func (s *server) outline(list []symbol, name string) string {
 	var add func(list []symbol, depth int)
 	add = func(list []symbol, depth int) {
 		for _, one := range list {
-			if n > maxSymbols || depth > 8 {
+			if n > maxSymbols {
 				return
 			}
 			if name == "" || strings.Contains(strings.ToLower(one.Name), strings.ToLower(name)) {
@@ -318,7 +326,7 @@ func (s *server) outline(list []symbol, name string) string {
 				}
 				fmt.Fprintf(&out, "%s%s\n", strings.Repeat("  ", depth), s.symbolLine(one))
 			}
-			add(one.Children, depth+1)
+			add(one.children, depth+1)
 		}
 	}
 	add(list, 0)

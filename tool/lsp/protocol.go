@@ -1,7 +1,11 @@
 package lsp
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -58,7 +62,69 @@ type symbol struct {
 	Container string    `json:"containerName"`
 	Selection textRange `json:"selectionRange"`
 	Location  location  `json:"location"`
-	Children  []symbol  `json:"children"`
+
+	RawChildren json.RawMessage `json:"children"`
+	children    []symbol
+}
+
+const (
+	// maxRead bounds the symbols of an answer that are read, and maxDepth their nesting.
+	maxRead  = 20_000
+	maxDepth = 8
+)
+
+// symbols reads an answer with symbols: a list or null. An answer of a few MB can have a
+// million of them.
+func symbols(raw json.RawMessage) (list []symbol, err error) {
+	left := maxRead
+	return symbolsWithin(raw, &left, 0)
+}
+
+func symbolsWithin(raw json.RawMessage, left *int, depth int) (list []symbol, err error) {
+	for one, err := range elements(raw) {
+		if err != nil {
+			return nil, err
+		}
+		if *left--; *left < 0 {
+			return nil, fmt.Errorf("it sent more than %d symbols", maxRead)
+		}
+		var s symbol
+		if err := json.Unmarshal(one, &s); err != nil {
+			return nil, fmt.Errorf("cannot read a symbol: %w", err)
+		}
+		if depth < maxDepth {
+			if s.children, err = symbolsWithin(s.RawChildren, left, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		s.RawChildren = nil
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// elements yields the elements of a list one after the other; null has none.
+func elements(raw json.RawMessage) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		if len(raw) == 0 || string(raw) == "null" {
+			return
+		}
+		in := json.NewDecoder(bytes.NewReader(raw))
+		if open, err := in.Token(); err != nil || open != json.Delim('[') {
+			yield(nil, errors.New("cannot read the server's answer: it is no list"))
+			return
+		}
+		for in.More() {
+			var one json.RawMessage
+			if err := in.Decode(&one); err != nil {
+				yield(nil, fmt.Errorf("cannot read the server's answer: %w", err))
+				return
+			}
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
 }
 
 // kindName names the protocol's kinds of symbols.
@@ -83,8 +149,11 @@ func uriOf(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// pathOf returns the path of a URI; "" if it is not a file.
+// pathOf returns the path of a URI; "" if it is not a file, or longer than any path.
 func pathOf(uri string) string {
+	if len(uri) > maxURI {
+		return ""
+	}
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" {
 		return ""
@@ -126,16 +195,27 @@ func initializeParams(dir, version string, options map[string]any) any {
 	)
 }
 
-// locations reads the answer to a request for places: one, a list, links or null.
-func locations(raw json.RawMessage) (list []location) {
-	if json.Unmarshal(raw, &list) != nil {
-		var one location
+// locations reads the answer to a request for places: one, a list, links or null. The list
+// has at most maxPlaces; n is the number of all.
+func locations(raw json.RawMessage) (list []location, n int) {
+	var one location
+	if bytes.HasPrefix(raw, []byte("{")) {
+		if json.Unmarshal(raw, &one) != nil {
+			return nil, 0
+		}
+		return []location{one.resolved()}, 1
+	}
+	for raw, err := range elements(raw) {
+		if err != nil {
+			break
+		}
+		if n++; n > maxPlaces {
+			continue
+		}
+		one = location{}
 		if json.Unmarshal(raw, &one) == nil {
-			list = []location{one}
+			list = append(list, one.resolved())
 		}
 	}
-	for i, l := range list {
-		list[i] = l.resolved()
-	}
-	return list
+	return list, n
 }

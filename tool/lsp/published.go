@@ -6,8 +6,10 @@ import (
 
 // Bounds of what a server can publish.
 const (
-	maxFiles  = 5000
-	maxErrors = 200 // of a file
+	maxFiles     = 5000
+	maxErrors    = 200 // of a file
+	maxAllErrors = 20_000
+	maxURI       = 4 << 10 // bytes
 )
 
 // finding is an error that a server published.
@@ -18,8 +20,11 @@ type finding struct {
 	message string
 }
 
-// key is equal for the same error on another line: edits move lines.
-func (f finding) key() string { return f.path + "\x00" + f.message }
+// errorKey is equal for the same error on another line: edits move lines. It shares the
+// strings of the finding.
+type errorKey struct{ path, message string }
+
+func (f finding) key() errorKey { return errorKey{f.path, f.message} }
 
 // published are the current errors of a server, by the URI of a file.
 type published struct {
@@ -28,6 +33,7 @@ type published struct {
 	mu    sync.Mutex // guards the fields below
 	files map[string]publishedFile
 	count int // publications so far
+	total int // errors of all files
 	cut   bool
 }
 
@@ -41,7 +47,7 @@ func newPublished() *published {
 	return &published{changed: make(chan struct{}, 1), files: map[string]publishedFile{}}
 }
 
-// add records a publication.
+// add records a publication. It ignores one for something that is not a file.
 func (p *published) add(d publication) {
 	path := pathOf(d.URI)
 	if path == "" {
@@ -68,15 +74,28 @@ func (p *published) add(d publication) {
 	uri := uriOf(path) // servers encode some characters in another way
 	p.count++
 	f.at = p.count
-	if _, known := p.files[uri]; !known && len(p.files) >= maxFiles {
-		p.cut = true
-	} else {
+	before, known := p.files[uri]
+	if known || len(p.files) < maxFiles {
+		p.total -= len(before.errors)
+		if room := maxAllErrors - p.total; len(f.errors) > room {
+			f.errors, p.cut = f.errors[:room], true
+		}
+		p.total += len(f.errors)
 		p.files[uri] = f
+	} else {
+		p.cut = true
 	}
 	select {
 	case p.changed <- struct{}{}:
 	default:
 	}
+}
+
+// isCut reports whether errors are missing because there were too many files or errors.
+func (p *published) isCut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut
 }
 
 // serial returns the number of publications so far.

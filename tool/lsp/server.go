@@ -34,9 +34,10 @@ type server struct {
 
 	// Only the owner uses these.
 	conn     *connection
+	holds    func() bool      // reports whether conn can run on under the present rules
 	texts    map[string]text  // open documents, by URI
 	disk     map[string]stamp // files of the last scan
-	known    map[string]int   // errors that need no report, by key; nil before the first check
+	known    map[errorKey]int // errors that need no report, by key; nil before the first check
 	failures int
 	failure  error // of the last failure
 	left     error // processes that did not end; valid after the owner has ended
@@ -168,7 +169,7 @@ func (s *server) do(life context.Context, j job) {
 	ctx, cancel := context.WithTimeout(life, jobTimeout)
 	defer cancel()
 	var a answer
-	var current map[string]int
+	var current map[errorKey]int
 	if a.err = s.start(ctx, life); a.err == nil {
 		switch {
 		case j.query != nil:
@@ -230,7 +231,8 @@ func (s *server) failedNote() error {
 	return fmt.Errorf("%s; the next edit starts it again", reason)
 }
 
-// start starts the server unless it runs.
+// start starts the server unless it runs. A server that the rules in force would not start
+// as it runs is ended first: the user can tighten the mode at any time.
 func (s *server) start(ctx, life context.Context) error {
 	if s.conn != nil && s.conn.isOver() {
 		why := s.conn.failure()
@@ -239,10 +241,15 @@ func (s *server) start(ctx, life context.Context) error {
 			s.failed(why)
 		}
 	}
-	switch {
-	case s.conn != nil:
+	if s.conn != nil && s.holds() {
 		return nil
-	case s.failures >= maxFailures:
+	}
+	s.stop()
+	launch, err := s.config.rules()
+	if err != nil {
+		return err
+	}
+	if s.failures >= maxFailures {
 		return s.failedNote()
 	}
 	s.doesNow("it starts")
@@ -250,14 +257,10 @@ func (s *server) start(ctx, life context.Context) error {
 	late := fmt.Errorf("it did not start within %s", startTimeout)
 	within, cancel := context.WithTimeoutCause(ctx, startTimeout, late)
 	defer cancel()
-	conn, err := connect(within, life, s.config, s.language)
+	conn, err := connect(within, life, s.config, s.language, launch.start)
 	if err != nil {
 		if life.Err() != nil {
 			return errClosed
-		}
-		if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-			s.failures, s.failure = maxFailures, err
-			return err
 		}
 		if within.Err() != nil {
 			err = context.Cause(within)
@@ -265,7 +268,11 @@ func (s *server) start(ctx, life context.Context) error {
 		s.failed(err)
 		return s.failedNote()
 	}
-	s.conn, s.texts, s.known = conn, map[string]text{}, nil
+	s.conn, s.holds, s.texts, s.known = conn, launch.Holds, map[string]text{}, nil
+	if !s.holds() {
+		s.stop()
+		return errors.New("ended, because the mode changed while it started; the next edit starts it again")
+	}
 	return nil
 }
 
@@ -279,8 +286,3 @@ func (s *server) stop() {
 	s.left = errors.Join(s.left, s.conn.left())
 	s.conn = nil
 }
-
-// RefusedError is an error of Config.Start that no later start can change.
-type RefusedError struct{ Why string }
-
-func (e *RefusedError) Error() string { return e.Why }

@@ -33,16 +33,30 @@ type Config struct {
 	// Logger receives servers' errors; nil discards them.
 	Logger *slog.Logger
 
+	rules func() (Launch, error)
+}
+
+// Launch starts a server's process under the rules that were in force when the launch was
+// made.
+type Launch struct {
 	start starter
+	holds func() bool
 }
 
 // starter starts a server's process.
 type starter = func(ctx context.Context, spec proc.Spec) (*proc.Process, error)
 
-// Starting returns the configuration with the function that starts processes, in the
-// session's sandbox.
-func (c Config) Starting(start starter) Config {
-	c.start = start
+// NewLaunch returns a launch with the function that starts a process, and the function that
+// reports whether that process can run on under the present rules.
+func NewLaunch(start starter, holds func() bool) Launch { return Launch{start, holds} }
+
+// Holds reports whether a process of the launch can run on under the present rules.
+func (l Launch) Holds() bool { return l.holds() }
+
+// Under returns the configuration with the session's rules: they return how a server can
+// start at present, or why it cannot. Servers ask before each job.
+func (c Config) Under(rules func() (Launch, error)) Config {
+	c.rules = rules
 	return c
 }
 
