@@ -128,10 +128,21 @@ func (p *Policy) Begin(name string, ceiling event.Permission) (Mode, error) {
 		}
 	}
 	if !Within(ceiling, m) {
-		m = ModeOf(ceiling)
+		if _, err := ModeNamed(m.Name); err == nil {
+			m = ModeOf(ceiling)
+		} else { // a client's own mode has rules that deny
+			m = Tighten(ceiling, m)
+		}
 	}
 	p.set(m)
 	return m, nil
+}
+
+// SetWork changes the mode in which the work on an accepted plan begins, if the person chooses none.
+func (p *Policy) SetWork(m Mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.work = m
 }
 
 // Mode returns the mode in force.

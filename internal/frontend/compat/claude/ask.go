@@ -188,19 +188,18 @@ func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 }
 
 // acceptPlan takes the answer that accepts a plan. Without a mode among the permission updates, the
-// work begins in the mode "default", as in Claude Code.
+// work begins in the mode "default", as in Claude Code. The mode begins when the call runs: until
+// then, the turn can end.
 func (d *driver) acceptPlan(c toolCall, p permission, changed map[string]any) asker.Answer {
 	answer := approved()
 	if text, ok := changed["plan"].(string); ok && text != c.input["plan"] {
 		answer.Arguments = compact(map[string]any{"plan": text})
 	}
 	d.do(func() {
-		d.updated(c, p.Updates)
-		if d.policy.mode == modePlan {
-			if err := d.policy.set(modeDefault); err != nil {
-				d.warn(err.Error())
-			}
+		if d.policy.planning() {
+			d.policy.begin(modeDefault)
 		}
+		d.updated(c, p.Updates)
 	})
 	return answer
 }
@@ -231,7 +230,7 @@ func (d *driver) updated(c toolCall, updates []update) event.Verdict {
 					"the permission mode was not changed to bypassPermissions: " +
 						"the session was not launched with --dangerously-skip-permissions",
 				)
-			} else if err := d.policy.set(u.Mode); err != nil {
+			} else if err := d.policy.change(u.Mode, c.settle == plan.ProposeName); err != nil {
 				d.warn(err.Error())
 			}
 		case "addDirectories":

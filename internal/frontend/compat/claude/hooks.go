@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // The hooks that settle calls.
@@ -204,6 +205,8 @@ func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer ask
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: w.reason}, true
 	case w.decision == "deny":
 		return denied(w.reason), true
+	case c.settle == plan.ProposeName: // no hook accepts or edits a plan
+		return asker.Answer{}, false
 	case w.input != nil && !same(w.input, c.input) && !d.agreed.has(c.key()):
 		return d.revise(c, w.input), true
 	case w.decision == "allow", w.decision == "" && was.Decision == settle.Allow:

@@ -3,6 +3,10 @@ package claude
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // Of what several hooks say, the strictest counts; one that fails says nothing,
@@ -32,6 +36,19 @@ func TestWhatHooksSay(t *testing.T) {
 		}
 		if w.decision != c.decision || w.reason != c.reason {
 			t.Errorf("%s: %q, %q, want %q, %q", name, w.decision, w.reason, c.decision, c.reason)
+		}
+	}
+}
+
+// Hooks can deny a plan, and cannot accept or edit one.
+func TestHooksAcceptNoPlan(t *testing.T) {
+	c := toolCall{alias: alias{settle: plan.ProposeName}, input: map[string]any{"plan": "a"}}
+	for decision, want := range map[string]bool{"allow": false, "ask": false, "": false, "deny": true, "stop": true} {
+		answer, decided := (&driver{}).hooked(
+			c, settle.Judgement{Decision: settle.Ask}, verdict{decision: decision, input: map[string]any{"plan": "b"}},
+		)
+		if decided != want || answer.Verdict == event.Approved {
+			t.Errorf("%q: %v, %+v", decision, decided, answer)
 		}
 	}
 }

@@ -113,12 +113,12 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 
 // directoryRules are for further directories that the client works in. Files of settle or
 // of other agents are not edited without a question.
-func (p *policy) directoryRules() []config.Rule {
+func (p *policy) directoryRules(mode string) []config.Rule {
 	var out []config.Rule
 	for _, dir := range p.dirs {
 		pattern := assemble.Below(dir)
 		out = append(out, config.Rule{Tool: "read", Pattern: pattern, Decision: settle.Allow})
-		if p.mode == modeEdits && (p.protected == nil || p.protected(dir) == "") {
+		if mode == modeEdits && (p.protected == nil || p.protected(dir) == "") {
 			out = append(out, config.Rule{Tool: "edit", Pattern: pattern, Decision: settle.Allow})
 		}
 	}
@@ -155,6 +155,7 @@ func modelName(name string, providers map[string]config.Provider) string {
 type policy struct {
 	inForce *assemble.Policy
 	mode    string
+	work    string // mode of the work on an accepted plan whose call has not run; empty for none
 	dirs    []string
 	// protected returns why edits in a directory take a question in every mode; empty if
 	// they do not. nil is none.
@@ -172,43 +173,99 @@ func (p *policy) inForceMode() string {
 	return name
 }
 
+// planning reports whether plan mode is on. If an accepted plan has ended it, the mode of the work
+// is in force.
+func (p *policy) planning() bool {
+	name := p.mode
+	if p.inForce != nil {
+		name = p.inForceMode()
+	}
+	if _, known := modes()[name]; known && p.mode == modePlan && name != modePlan {
+		p.mode, p.work = name, ""
+	}
+	return p.mode == modePlan
+}
+
+// change puts a mode into force; with an accepted plan, when the plan's call runs.
+func (p *policy) change(name string, accepted bool) error {
+	if !accepted || !p.planning() {
+		return p.set(name)
+	}
+	if _, err := p.allowed(name); err != nil {
+		return err
+	}
+	p.begin(name)
+	return nil
+}
+
+// begin has the work on the accepted plan begin in the mode.
+func (p *policy) begin(name string) {
+	if name == modePlan {
+		return
+	}
+	p.work = name
+	p.add()
+}
+
 // set puts a mode into force.
 func (p *policy) set(name string) error {
+	m, err := p.allowed(name)
+	if err != nil {
+		return err
+	}
+	p.mode, p.work = name, ""
+	p.apply(m)
+	return nil
+}
+
+// allowed returns the mode with the name, which the user's configuration must allow. It always
+// allows plan mode, which is as strict as the configuration.
+func (p *policy) allowed(name string) (assemble.Mode, error) {
 	m, ok := modes()[name]
 	if !ok {
-		return fmt.Errorf(
+		return m, fmt.Errorf(
 			"settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "),
 		)
 	}
+	if m.Plan {
+		return assemble.Tighten(p.ceiling, m), nil
+	}
 	if !assemble.Within(p.ceiling, m) {
-		return fmt.Errorf(
+		return m, fmt.Errorf(
 			"the permission mode %q allows more than the user configured (permission %q); "+
 				"a client can only choose a stricter one",
 			name, p.ceiling,
 		)
 	}
-	p.mode = name
-	p.apply(m)
-	return nil
+	return m, nil
 }
 
 // add puts further rules into force.
 // Those that allow more than the user configured are left out by the agent.
 func (p *policy) add(rules ...config.Rule) {
 	p.clientRules = append(p.clientRules, rules...)
-	p.apply(modes()[p.mode])
+	if p.planning() && p.work != "" {
+		p.inForce.SetWork(p.complete(p.work, assemble.Tighten(p.ceiling, modes()[p.work])))
+	}
+	p.apply(assemble.Tighten(p.ceiling, modes()[p.mode]))
 }
 
 func (p *policy) apply(m assemble.Mode) {
-	p.version++
-	if p.ceiling == settle.Review && p.mode == modeDefault { // the user's own reviewer comes first
-		m.Permission = settle.Review
-	}
-	m.Name = fmt.Sprintf("%s %d", p.mode, p.version) // judges are kept by the name
-	m.Rules = slices.Concat(m.Rules, p.directoryRules(), p.flagRules, p.clientRules)
+	m = p.complete(p.mode, m)
 	if p.inForce == nil {
 		p.inForce = assemble.NewPolicy(m)
 		return
 	}
 	p.inForce.Set(m)
+}
+
+// complete adds the rules in force to the mode with the name.
+func (p *policy) complete(name string, m assemble.Mode) assemble.Mode {
+	p.version++
+	if p.ceiling == settle.Review && name == modeDefault { // the user's own reviewer comes first
+		m.Permission = settle.Review
+	}
+	m.Name = fmt.Sprintf("%s %d", name, p.version) // judges are kept by the name
+	m.Rules = slices.Concat(m.Rules, p.directoryRules(name), p.flagRules, p.clientRules)
+	return m
 }

@@ -97,3 +97,30 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("auto: %v, in force is %s", err, p.mode)
 	}
 }
+
+// An accepted plan changes the mode when its call runs, with the rules that the client has then.
+func TestModeOfPlansWork(t *testing.T) {
+	for ceiling, want := range map[settle.Permission]settle.Permission{"": "ask", "ask": "ask", "deny": "deny"} {
+		p := policy{ceiling: ceiling}
+		if err := p.set("bypassPermissions"); (err == nil) != (ceiling == "") {
+			t.Fatal(err)
+		}
+		if err := p.set("plan"); err != nil {
+			t.Fatal(err)
+		}
+		p.begin("default")
+		p.add(rulesFor("deny", []string{"Read(secret)"}).rules...)
+		if m := p.inForce.Mode(); !m.Plan || m.Permission != want {
+			t.Errorf("before the call: %+v", m)
+		}
+		if _, err := p.inForce.Begin("", ceiling); err != nil {
+			t.Fatal(err)
+		}
+		if m := p.inForce.Mode(); m.Plan || m.Permission != want || p.inForceMode() != "default" || len(m.Rules) != 1 {
+			t.Errorf("with the ceiling %q, the work begins in %+v", ceiling, m)
+		}
+		if p.add(); p.inForceMode() != "default" {
+			t.Errorf("a rule changed the mode to %s", p.inForceMode())
+		}
+	}
+}
