@@ -208,13 +208,17 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 		o.Images = append(o.Images, picture)
 	}
 	clients := &daemon.Clients{}
+	f.plan = plans(cmd.Flags())
 	base := f.agent(s, p.resolved, p.dir, "")
 	base.Frontend, base.Attended = "detached", true
 	in, _ := s.server(cmd, base)
 	defer in.release()
 	in.hosts.Base.Attach = clients.Serve
 	in.reportExhausted(s)
-	policy := assemble.NewPolicy(assemble.ModeOf(cmp.Or(p.resolved.Permission, settle.Allow)))
+	policy := base.Policy // plan mode
+	if policy == nil {
+		policy = assemble.NewPolicy(assemble.ModeOf(cmp.Or(p.resolved.Permission, settle.Allow)))
+	}
 	o.Sessions, o.Stops, o.Logger = in.hosts, in.stops, hostLogger(p.resolved)
 	o.Spec = assemble.SessionSpec{
 		Dir: p.dir, Settings: p.flags, By: assemble.User, Worktree: f.worktree.name(),

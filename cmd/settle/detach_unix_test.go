@@ -138,3 +138,24 @@ func TestDetachedHostEndsWhenIdle(t *testing.T) {
 		}
 	}
 }
+
+// A detached session begins in plan mode if the command does.
+func TestRunDetachPlans(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	write := modeltest.Call("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, filepath.Join(p.work, "made")))
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(write), modeltest.Say("It is planned.")))
+	run := p.run(server, "--session", "d", "--detach", "--permission", "plan", "--"+idleFlag+"=1s", "go")
+	started(t, run)
+	exited(t, run, 0)
+	if pid := p.hostOf("d"); pid > 0 {
+		ends(t, pid)
+	}
+	state, err := journal.Load(p.data, "d")
+	if err != nil || len(state.Turns) != 1 || state.Turns[0].Cause.Outcome != event.Completed {
+		t.Fatalf("the log: %v, %d turns", err, len(state.Turns))
+	}
+	if _, err := os.Stat(filepath.Join(p.work, "made")); !os.IsNotExist(err) {
+		t.Error("plan mode changed a file:", err)
+	}
+}

@@ -536,6 +536,7 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 			work = o.Permission
 		}
 		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(r.Permission, work)))
+		o.Ceiling = r.Permission // neither plan mode nor the work is looser
 	}
 	f.apply(&o)
 	if f.ephemeral {

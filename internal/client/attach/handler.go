@@ -49,9 +49,9 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		})
 	case methodAnswer:
 		return call(r, func(p verdict) (any, error) {
-			if o, err := h.opened(); err == nil && o.Agent.Policy() != nil && !o.Agent.Policy().MayBegin(p.Permission) {
-				return nil, fmt.Errorf(
-					"cannot accept the plan with the permission %q: only the host can choose it", p.Permission)
+			if !h.mayBegin(p.Permission) {
+				return nil, fmt.Errorf("cannot accept the plan with the permission %q: only the host can choose it; "+
+					"the plan still waits", p.Permission)
 			}
 			err := h.session.Answer(
 				ctx,
@@ -99,6 +99,16 @@ func (h *handler) opened() (*assemble.Opened, error) {
 		)
 	}
 	return o, nil
+}
+
+// mayBegin reports whether the client, which can only tighten the permission, can begin the work on
+// a plan with it. A host whose policy is unknown chooses the permission itself.
+func (h *handler) mayBegin(permission string) bool {
+	o, err := h.opened()
+	if err != nil || o.Agent.Policy() == nil {
+		return permission == ""
+	}
+	return o.Agent.Policy().MayBegin(permission)
 }
 
 func (h *handler) settings() Settings {

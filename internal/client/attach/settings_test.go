@@ -97,3 +97,17 @@ func TestAGuestOfAProgramThatFixesSettings(t *testing.T) {
 		}
 	}
 }
+
+// A host with a fixed permission lets no attached client choose another one for a plan's work.
+func TestAttachedClientCannotChoosePlansPermission(t *testing.T) {
+	h := newHosted(t)
+	attached := h.join(t)
+	answer := settle.Answer{Approval: "a", Verdict: event.Approved, Permission: "allow", By: "user"}
+	if err := attached.Answer(t.Context(), answer); err == nil || !strings.Contains(err.Error(), "only the host") {
+		t.Errorf("a permission for the work: %v", err)
+	}
+	answer.Permission = ""
+	if err := attached.Answer(t.Context(), answer); err == nil || strings.Contains(err.Error(), "only the host") {
+		t.Errorf("without a permission: %v", err)
+	}
+}
