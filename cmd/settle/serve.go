@@ -166,6 +166,7 @@ func (f *serveFlags) agent(s *streams, r *config.Resolved, dir string) assemble.
 	o.HostOptions = assemble.HostOptions{Frontend: "serve", Take: f.take, Releasable: true, Attach: attach.Serve}
 	o.PermissionOptions = assemble.PermissionOptions{
 		Policy:     assemble.NewPolicy(assemble.ModeOf(cmp.Or(r.Permission, settle.Ask))),
+		Ceiling:    r.Permission,
 		Permission: settle.Ask,
 		Sandbox:    config.SandboxAuto,
 		Attended:   true,

@@ -35,27 +35,33 @@ type Agent struct {
 	// Redact masks the secrets that settle has read.
 	Redact *redact.Redactor
 
-	policy   *Policy // nil if no client changes the policy
-	from     Options
-	confined *confinement // nil while only the model is chosen
-	servers  *serverSet   // nil while only the model is chosen
-	system   prompt.Prompt
+	policy    *Policy // nil if no client changes the policy
+	from      Options
+	selection toolSelection
+	confined  *confinement // nil while only the model is chosen
+	servers   *serverSet   // nil while only the model is chosen
+	system    prompt.Prompt
 }
 
 // Policy returns the policy that a client changes while the sessions run; nil for none.
 func (a *Agent) Policy() *Policy { return a.policy }
 
-// Under returns the agent for one more session with its own policy p. The agent itself must
-// have a policy.
+// Under returns the agent for one more session with its own policy p, which decides about all of
+// the session's calls, plans, language servers and child agents. The agent itself must have a policy.
 func (a *Agent) Under(p *Policy) (*Agent, error) {
 	o, b := a.from, *a
-	o.Policy, b.policy = p, p
-	b.Session.Permission = o.permission()
-	if _, err := a.CheckExtent(o.mode(b.Session.Permission)); err != nil {
+	o.Policy = p
+	b.policy, b.from = p, o
+	c := &b.Session
+	c.Permission = o.permission()
+	mode := o.mode(c.Permission)
+	if _, err := a.CheckExtent(mode); err != nil {
 		return nil, err
 	}
+	c.Tasks, c.Confinement = o.tasks(b.selection.names, b.confined), b.confined.report(mode)
+	c.Toolbox = o.toolFactory(b.selection, b.confined, b.servers, c.Logger).toolbox
 	var err error
-	b.Session.Judge, err = o.judge(b.Session.Permission, b.confined)
+	c.Judge, err = o.judge(c.Permission, b.confined)
 	return &b, err
 }
 
@@ -114,6 +120,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.selection = selection
 	if a.Session.Reviewer, err = o.reviewer(ctx, a); err != nil {
 		return nil, err
 	}

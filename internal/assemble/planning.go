@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -89,6 +90,16 @@ func (p *planning) remind(s event.State) string {
 	}
 	p.last = due
 	return due
+}
+
+// PlanModeIn reports whether the log of the session ended in plan mode, as its model knows it.
+func PlanModeIn(dataDir, session string) bool {
+	if dataDir == "" || session == "" {
+		return false
+	}
+	state, _ := journal.Load(dataDir, session) // what cannot be read has no plan mode; Open reports it
+	last := lastReminder(state)
+	return last == planOn || last == planAlone
 }
 
 // lastReminder returns the reminder of plan mode that the model received last. An accepted plan

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 )
 
 // interrupt answers after the turn's terminal event, with how it ended (C10).
@@ -71,6 +72,10 @@ func (s *Server) answerApproval(w http.ResponseWriter, r *http.Request) error {
 		return newProblem(
 			http.StatusBadRequest, "verdict", "the verdict is one of approved, approved_session, denied and aborted",
 		)
+	}
+	if m, err := assemble.ModeNamed(body.Permission); err == nil && !assemble.Within(s.Ceiling, m) {
+		return newProblem(http.StatusForbidden, "permission", "the permission "+m.Name+
+			" allows more than the user configured ("+string(s.Ceiling)+"); the plan still waits")
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()

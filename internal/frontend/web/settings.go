@@ -75,7 +75,7 @@ func settingRoutes() []route {
 // sessionOverrides are the settings that clients chose for a session. The server keeps
 // them while it runs, and opens a closed session with them again.
 type sessionOverrides struct {
-	mode     string
+	policy   *assemble.Policy // nil before a client has chosen a permission
 	settings map[string]string
 }
 
@@ -107,24 +107,44 @@ func (w *overrides) forget(session string) {
 	delete(w.of, session)
 }
 
+// keepPlanMode has a copy of a session begin in plan mode, if plan mode is on in the session.
+func (s *Server) keepPlanMode(session, fork string) {
+	policy := s.overrides.get(session).policy
+	if s.Sessions != nil {
+		if o := s.Sessions.Get(session); o != nil {
+			policy = o.Agent.Policy()
+		}
+	}
+	if policy == nil || !policy.Mode().Plan {
+		return
+	}
+	begin := assemble.NewPolicy(s.Agent.Policy().Mode())
+	begin.Set(assemble.PlanMode())
+	s.overrides.change(fork, func(mine *sessionOverrides) { mine.policy = begin })
+}
+
 // open opens the session, or creates it.
 func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	if s.Sessions == nil {
 		return s.Host.Session(ctx, id, s.Config)
 	}
 	mine := s.overrides.get(id)
-	mode, err := assemble.ModeNamed(mine.mode)
-	if err != nil {
-		mode = s.Agent.Policy().Mode()
+	policy := mine.policy // it also has the permission of the work on an accepted plan
+	if policy == nil {
+		policy = assemble.NewPolicy(s.Agent.Policy().Mode())
+		if assemble.PlanModeIn(s.DataDir, id) {
+			policy.Set(assemble.PlanMode())
+		}
 	}
-	policy := assemble.NewPolicy(s.Agent.Policy().Mode())
-	policy.Set(mode)
 	a, err := s.Agent.Under(policy)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := s.Sessions.Open(
-		ctx, id, assemble.SessionSpec{Dir: s.WorkDir, Settings: map[string]string{}, Agent: a},
+		ctx, id, assemble.SessionSpec{
+			Dir: s.WorkDir, Settings: map[string]string{}, Agent: a,
+			Options: func(o *assemble.Options) { o.Policy = policy }, // in a git worktree
+		},
 	)
 	switch {
 	case errors.Is(err, assemble.ErrOpen):
@@ -223,7 +243,7 @@ func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
 		}
 		if mode != nil {
 			o.Agent.Policy().Set(*mode)
-			s.overrides.change(session.ID(), func(mine *sessionOverrides) { mine.mode = mode.Name })
+			s.overrides.change(session.ID(), func(mine *sessionOverrides) { mine.policy = o.Agent.Policy() })
 		}
 		reply(w, http.StatusOK, settingsOf(o))
 		return nil

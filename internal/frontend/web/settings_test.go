@@ -15,7 +15,7 @@ import (
 
 // adjustable serves sessions whose settings clients may change, of a user who
 // configured a permission, or none.
-func adjustable(t *testing.T, permission string) *harness {
+func adjustable(t *testing.T, permission string, change ...func(*assemble.Options)) *harness {
 	t.Helper()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/models" {
@@ -53,9 +53,12 @@ func adjustable(t *testing.T, permission string) *harness {
 			HostOptions:       assemble.HostOptions{Frontend: "serve"},
 			PermissionOptions: assemble.PermissionOptions{Attended: true},
 		}
+		for _, f := range change {
+			f(&base)
+		}
 		o.Sessions = &assemble.Sessions{Base: base, Settings: settings}
 		o.Sessions.Use(o.Host, o.DataDir)
-		base.Policy = assemble.NewPolicy(assemble.ModeOf(r.Permission))
+		base.Policy, base.Ceiling = assemble.NewPolicy(assemble.ModeOf(r.Permission)), r.Permission
 		if o.Agent, err = assemble.New(t.Context(), base); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,9 @@ type Sessions struct {
 	plans        bool // sessions begin in plan mode
 
 	mu       sync.Mutex // guards the fields below
-	worktree *string    // name of the git worktree of the next new session; nil for none
+	policies map[string]*assemble.Policy // of the sessions that were opened here
+	copies   map[string]bool             // whether copies that were not opened begin in plan mode
+	worktree *string                     // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
 
@@ -78,7 +80,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 		}
 	}
 	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
-	if s.plans {
+	if s.beginsInPlanMode(id) {
 		policy.Set(assemble.PlanMode())
 	}
 	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
@@ -89,7 +91,52 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 		return nil, err
 	}
 	s.setRedactor(opened.Agent.Redact)
+	s.keepPolicy(opened.ID(), policy)
 	return &local{Opened: opened, policy: policy}, nil
+}
+
+// beginsInPlanMode reports whether a session is opened in plan mode. It keeps plan mode, and a copy
+// takes it over from its source.
+func (s *Sessions) beginsInPlanMode(id string) bool {
+	s.mu.Lock()
+	on, isCopy := s.copies[id]
+	policy := s.policies[id]
+	s.mu.Unlock()
+	switch {
+	case isCopy:
+		return on
+	case policy != nil:
+		on = policy.Mode().Plan
+	default:
+		on = s.plans
+	}
+	return on || assemble.PlanModeIn(s.dataDir, id)
+}
+
+// keepPolicy keeps the policy of an open session, for copies and for the next time.
+func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.policies == nil {
+		s.policies = map[string]*assemble.Policy{}
+	}
+	s.policies[id] = policy
+	delete(s.copies, id)
+}
+
+// copied has the copy begin in plan mode if plan mode is on in the session. The log of a session
+// that was not opened here says it itself.
+func (s *Sessions) copied(id, fork string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	policy := s.policies[id]
+	if policy == nil {
+		return
+	}
+	if s.copies == nil {
+		s.copies = map[string]bool{}
+	}
+	s.copies[fork] = policy.Mode().Plan
 }
 
 // Close implements [tui.Sessions]. The session of an attached client stays open in its
@@ -140,6 +187,7 @@ func (s *Sessions) Hosted(ctx context.Context, name string) (string, error) {
 // Fork implements [tui.Sessions].
 func (s *Sessions) Fork(ctx context.Context, id string) (string, error) {
 	fork := settle.NewSessionID()
+	s.copied(id, fork)
 	return fork, store.Fork(ctx, s.dataDir, id, fork)
 }
 
@@ -172,7 +220,11 @@ func (s *Sessions) Plan(ctx context.Context, id, turn string) (*rewind.Plan, err
 
 // GoBack implements [tui.Rewinder].
 func (s *Sessions) GoBack(ctx context.Context, p *rewind.Plan, files rewind.Files) (rewind.Report, error) {
-	return p.Fork(ctx, files)
+	r, err := p.Fork(ctx, files)
+	if r.Session != "" {
+		s.copied(p.Session, r.Session)
+	}
+	return r, err
 }
 
 // Preview implements [tui.Previewer].
