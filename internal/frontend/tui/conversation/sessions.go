@@ -34,7 +34,7 @@ type Sessions struct {
 	take         bool // take a session over that another process hosts
 	plans        bool // sessions begin in plan mode
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex                  // guards the fields below
 	policies map[string]*assemble.Policy // of the sessions that were opened here
 	copies   map[string]bool             // whether copies that were not opened begin in plan mode
 	worktree *string                     // name of the git worktree of the next new session; nil for none
@@ -124,8 +124,8 @@ func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
 	delete(s.copies, id)
 }
 
-// copied has the copy begin in plan mode if plan mode is on in the session. The log of a session
-// that was not opened here says it itself.
+// copied has the copy begin in plan mode if plan mode is on in the session. For a session that was
+// not opened here, the copy's log decides.
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
