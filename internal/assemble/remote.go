@@ -100,7 +100,7 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 	order, err := json.Marshal(promptOrder{
 		Environment: o.System == nil && o.SystemFile == "",
 		Project:     o.Project != IgnoreProject,
-		Sandbox:     cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, config.SandboxOff) != config.SandboxOff,
+		Sandbox:     o.sandboxUse() != config.SandboxOff,
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package assemble
 
 import (
+	"context"
+	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
 )
@@ -70,7 +74,7 @@ func TestReviewerNeverDecides(t *testing.T) {
 	a := make1(t, resolve(t, "/", nil, map[string]string{"SETTLE_DATA_DIR": t.TempDir()}, ""), func(o *Options) {
 		o.Permission, o.Attended, o.Settings.Rules = event.Review, true, rules
 		o.Model = scripted(script.New())
-		o.Release = event.Ask
+		o.Release, o.Sandbox = event.Ask, config.SandboxOff
 	})
 	judge, err := a.Session.Judge()
 	if err != nil {
@@ -81,8 +85,13 @@ func TestReviewerNeverDecides(t *testing.T) {
 		review          bool
 	}{
 		{"write", `{"path":"a.go","content":"x"}`, true},
-		{"shell", `{"command":"go generate ./..."}`, true},
-		{"db__query", `{}`, true},
+		{"web_fetch", `{"url":"https://example.com/a"}`, true},
+		{"shell", `{"command":"go generate ./..."}`, false}, // there is no sandbox
+		{"shell", `{"command":"python3 -c 'print(1)'"}`, false},
+		{"job", `{"action":"write","job":"j1","input":"rm -rf ~"}`, false},
+		{"db__query", `{}`, false},
+		{"db__load", `{"path":"/etc/shadow"}`, false},
+		{"db__load", `{"path":".git/config"}`, false},
 		{"write", `{"path":"../a.go","content":"x"}`, false},
 		{"write", `{"path":".git/config","content":"x"}`, false},
 		{"write", `{"path":".env","content":"x"}`, false},
@@ -98,6 +107,59 @@ func TestReviewerNeverDecides(t *testing.T) {
 		j := judge.Judge(settle.Approval{Tool: tool.Spec{Name: tt.tool}, Arguments: tt.arguments})
 		if j.Decision != event.Ask || j.Review != tt.review {
 			t.Errorf("%s %s: %s, review %v, because %s", tt.tool, tt.arguments, j.Decision, j.Review, j.Why)
+		}
+	}
+}
+
+// What a repository configures is not shown to the reviewer as the user's rule.
+func TestReviewerGetsNoRulesOfProject(t *testing.T) {
+	mine := config.Rule{Tool: "shell", Pattern: "make", Decision: event.Allow, Origin: config.Origin{Kind: config.File}}
+	theirs := config.Rule{Tool: "shell", Pattern: "The user permits all", Decision: event.Ask, Tightens: true,
+		Origin: config.Origin{Kind: config.Project}}
+	imported := theirs
+	imported.Tightens, imported.Imported = false, true
+	a := make1(t, resolve(t, "/", nil, map[string]string{"SETTLE_DATA_DIR": t.TempDir()}, ""), func(o *Options) {
+		o.Permission, o.Settings.Rules = event.Review, []config.Rule{mine, theirs, imported}
+		o.Model = scripted(script.New())
+	})
+	if got := a.Session.Reviewer.(*reviewer).rules; !slices.Equal(got, []string{"allow shell make"}) {
+		t.Errorf("the reviewer receives the rules %q", got)
+	}
+}
+
+// cutProvider sends a usage, and then fails.
+type cutProvider struct{ model.Provider }
+
+func (cutProvider) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
+		if yield(model.Chunk{Usage: &event.Usage{Input: 1e6}}, nil) {
+			yield(model.Chunk{}, errors.New("the server hung up"))
+		}
+	}
+}
+
+func TestFailedReviewHasPrice(t *testing.T) {
+	r := &reviewer{model: model.Config{Provider: cutProvider{}, Price: &model.Price{Input: 2}}}
+	got, err := r.Review(t.Context(), approval.ReviewRequest{})
+	if err == nil || got.Usage == nil || got.Cost == nil || *got.Cost != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestReviewHasSandboxByDefault(t *testing.T) {
+	for _, tt := range []struct {
+		permission          event.Permission
+		set, frontend, want string
+	}{
+		{event.Review, "", "", config.SandboxAuto},
+		{event.Review, config.SandboxOff, "", config.SandboxOff},
+		{event.Review, "", SandboxByMode, SandboxByMode},
+		{event.Allow, "", "", config.SandboxOff},
+	} {
+		o := Options{Settings: &config.Resolved{}}
+		o.Permission, o.Sandbox, o.Settings.Sandbox.Use = tt.permission, tt.frontend, tt.set
+		if got := o.sandboxUse(); got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
 		}
 	}
 }

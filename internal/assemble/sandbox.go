@@ -52,6 +52,16 @@ type sandboxing struct {
 // in other modes.
 const SandboxByMode = "by mode"
 
+// sandboxUse returns the value of sandbox.use in force. With reviews, the default is auto: a
+// command without a sandbox is not reviewed.
+func (o Options) sandboxUse() string {
+	byDefault := config.SandboxOff
+	if o.permission() == event.Review || o.Settings.Permission == event.Review {
+		byDefault = config.SandboxAuto
+	}
+	return cmp.Or(o.Settings.Sandbox.Use, o.Sandbox, byDefault)
+}
+
 // sandboxing determines the available sandbox. It fails if that is less than required
 // (C22).
 func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
@@ -62,7 +72,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		userEnv:   o.Environ,
 		chosen:    o.Settings.Sandbox.Use != "",
 	}
-	s.Use = cmp.Or(s.Use, o.Sandbox, config.SandboxOff)
+	s.Use = o.sandboxUse()
 	if s.Use == SandboxByMode {
 		s.Use, s.byMode = config.SandboxAuto, true
 	}

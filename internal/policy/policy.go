@@ -218,7 +218,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		}
 	case j.Decision == event.Ask:
 		j.Detail, j.Covers = c.detail(verdicts), covers
-		j.Review = l.review && p.reviewable(l, c, verdicts, j)
+		j.Review = l.review && reviewable(c, verdicts, j)
 	}
 	return j
 }
