@@ -1,6 +1,7 @@
 package settle_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	settle "github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -91,6 +93,41 @@ func TestHooksOfAnApproval(t *testing.T) {
 				t.Errorf("hooks ran for %q, not %q", got, c.want)
 			}
 		})
+	}
+}
+
+// allowingReviewer reviews every call, and allows it.
+type allowingReviewer struct{}
+
+func (allowingReviewer) Model() string          { return "reviewer" }
+func (allowingReviewer) Timeout() time.Duration { return time.Minute }
+func (allowingReviewer) Review(context.Context, approval.ReviewRequest) (approval.Review, error) {
+	return approval.Review{Allow: true}, nil
+}
+
+func (allowingReviewer) Remember(settle.Approval) {}
+func (allowingReviewer) Judge(settle.Approval) settle.Judgement {
+	return settle.Judgement{Decision: settle.Ask, Review: true}
+}
+
+// A hook that denies is asked before a reviewer that would allow the call, also if no person can be
+// asked.
+func TestHookDeniesBeforeReview(t *testing.T) {
+	for more, runs := range map[string]bool{"true": true, "exit 2": false} {
+		b := newHookBench(t, shellCall("ls"), func(s *settle.SessionConfig) {
+			s.Permission, s.Reviewer = settle.Review, allowingReviewer{}
+			s.Judge = func() (settle.Judge, error) { return allowingReviewer{}, nil }
+		}, noted(event.HookPermission, more))
+		turn, err := b.session.Submit(t.Context(), "go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turn.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if i := b.done().Turns[0].Items[0]; i.Started != runs || b.ran() != "PermissionRequest" {
+			t.Errorf("%s: started: %v; hooks %q", more, i.Started, b.ran())
+		}
 	}
 }
 

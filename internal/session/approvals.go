@@ -85,8 +85,16 @@ func (a *Approvals) approve(
 			return before.grant(j), nil
 		}
 		verdict, err := a.review(ctx, call, j, before)
-		if verdict.allowed || err != nil {
-			return verdict.grant(call, j), err
+		if err != nil {
+			return turn.Grant{}, err
+		}
+		if verdict.allowed {
+			again, holds := a.judgeReviewed(ctx, call, j)
+			if holds {
+				return verdict.grant(call, j), nil
+			}
+			j = again
+			continue
 		}
 		given, err := ask(withReview(call, verdict), j)
 		if err != nil {

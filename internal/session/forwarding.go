@@ -61,7 +61,8 @@ func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.
 }
 
 // Unattended returns an Approver that denies every call that needs approval, and names the
-// policy (C16). A held call that a person approved runs if its question is the same.
+// policy (C16). A held call that a person approved runs if its question is the same, and a call
+// that a review allows runs if no hook denies it.
 func (a *Approvals) Unattended() turn.Approver { return unattended{a} }
 
 type unattended struct{ *Approvals }
@@ -82,9 +83,27 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 			j.Secrets = "" // as when a person approves at once
 			return before.grant(j), nil
 		}
+		if u.reviews(j, before) { // a hook can deny it; what a hook allows is reviewed
+			if _, err := u.askHooks(ctx, call); err != nil {
+				return turn.Grant{}, err
+			}
+		}
 		verdict, err := u.review(ctx, call, j, before)
-		if verdict.allowed || err != nil {
-			return verdict.grant(call, j), err
+		if err != nil {
+			return turn.Grant{}, err
+		}
+		if verdict.allowed {
+			again, holds := u.judgeReviewed(ctx, call, j)
+			switch {
+			case holds:
+				return verdict.grant(call, j), nil
+			case again.Decision == event.Ask:
+				again.Why = withReason(changedSinceReview, again.Why)
+				again.Rule = string(event.Ask)
+				return turn.Grant{}, deniedByPolicy(call, again)
+			}
+			_, err := decide(call, again)
+			return grantOf(again), err
 		}
 		if verdict.reason != "" {
 			j.Why = withReason(j.Why, verdict.words())

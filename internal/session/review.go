@@ -3,7 +3,9 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/approval"
@@ -66,11 +68,12 @@ const (
 //
 //	hook.started ─► hook.ended: allow  ─► the call runs
 //	             ├► hook.ended: ask, or failed ─► a person is asked
-//	             └► hook.ended: aborted, by the turn's finalizer or the call's ending
+//	             └► hook.ended: aborted, with its usage if the reviewer ends soon; else by the
+//	                turn's finalizer or the call's ending
 func (a *Approvals) review(
 	ctx context.Context, call approval.Call, j approval.Judgement, before heldAnswer,
 ) (v reviewVerdict, err error) {
-	if a.reviewer == nil || !j.Review || before.held {
+	if !a.reviews(j, before) {
 		return v, nil
 	}
 	request, long := a.requestOf(call, j)
@@ -89,6 +92,8 @@ func (a *Approvals) review(
 		Reason:  bound.Head(question.Line(a.redact.String(given.Reason)), maxReviewReason),
 	}
 	switch {
+	case ctx.Err() != nil:
+		return v, a.abortReview(ctx, call, ended)
 	case failure != nil:
 		ended.Outcome, ended.Reason = event.Failed, a.redact.Diagnostic(failure.Error())
 	case given.Allow:
@@ -112,6 +117,49 @@ func (a *Approvals) review(
 		return v, errCallEnded
 	}
 	return reviewVerdict{ended.Decision == event.Allow, failure != nil, ended.Reason}, nil
+}
+
+// reviews reports whether the call is reviewed.
+func (a *Approvals) reviews(j approval.Judgement, before heldAnswer) bool {
+	return a.reviewer != nil && j.Review && !before.held
+}
+
+// changedSinceReview is why a call does not run although the review of an earlier judgement
+// allowed it, if no person can be asked.
+const changedSinceReview = "the mode or the call's paths changed during its review, and no person can be asked"
+
+// judgeReviewed judges again a call that a review has allowed: the mode, the rules and the paths
+// can have changed during the review. The verdict holds if the call can still be reviewed, or is
+// allowed, with the same places and in the same sandbox.
+func (a *Approvals) judgeReviewed(
+	ctx context.Context, call approval.Call, j approval.Judgement,
+) (again approval.Judgement, holds bool) {
+	call.Places = nil
+	again = applyHooks(ctx, a.judge.Judge(call))
+	holds = again.Decision == event.Allow || again.Decision == event.Ask && again.Review
+	return again, holds && again.Sandbox == j.Sandbox && slices.Equal(again.Places, j.Places)
+}
+
+// abortReview records the end of a review whose turn or call was interrupted, if its usage is
+// known, and returns the cause. If it is not known, the turn's finalizer ends the review.
+func (a *Approvals) abortReview(ctx context.Context, call approval.Call, ended event.HookEnded) error {
+	why := context.Cause(ctx)
+	if ended.Usage == nil {
+		return why
+	}
+	var cause *event.Cause
+	if !errors.As(why, &cause) || cause.Outcome == event.Completed {
+		cause = event.Abort(event.Parent, "host")
+		cause.Message = "what it ran for has ended"
+	}
+	ended.Outcome, ended.Cause, ended.Decision, ended.Reason = event.Aborted, cause, "", ""
+	err := update(a.log, func(s event.State) []event.Event {
+		if h := s.Hook(call.Turn, ended.Hook); h == nil || h.Ended != nil {
+			return nil
+		}
+		return []event.Event{{Turn: call.Turn, Attempt: call.Attempt, Item: call.Item, By: cause.By, Data: ended}}
+	})
+	return cmp.Or(err, why)
 }
 
 // startReview records that a review begins, and returns its id and what the reviewer receives.
@@ -151,7 +199,11 @@ func (a *Approvals) startReview(
 	return id, of, err
 }
 
-// consult asks the reviewer within its time limit. A reviewer that ignores its context is abandoned.
+// usageGrace bounds the wait for the usage of a review that was ended.
+const usageGrace = 100 * time.Millisecond
+
+// consult asks the reviewer within its time limit. A reviewer that ignores its context is
+// abandoned after usageGrace. The review has the usage also with an error, if it is known.
 func (a *Approvals) consult(ctx context.Context, of approval.ReviewRequest) (approval.Review, error) {
 	late := fmt.Errorf("no verdict within %v", a.reviewer.Timeout())
 	ctx, cancel := context.WithTimeoutCause(ctx, a.reviewer.Timeout(), late)
@@ -173,6 +225,13 @@ func (a *Approvals) consult(ctx context.Context, of approval.ReviewRequest) (app
 		}
 		return r.review, r.err
 	case <-ctx.Done():
+	}
+	grace := time.NewTimer(usageGrace)
+	defer grace.Stop()
+	select {
+	case r := <-replies:
+		return approval.Review{Usage: r.review.Usage, Cost: r.review.Cost}, context.Cause(ctx)
+	case <-grace.C:
 		return approval.Review{}, context.Cause(ctx)
 	}
 }

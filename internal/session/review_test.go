@@ -20,9 +20,16 @@ import (
 )
 
 // reviewed is a judge that leaves every call to the reviewer.
-type reviewed struct{ isPending }
+type reviewed struct {
+	isPending
+	later *approval.Judgement // of later judgements
+	asked int
+}
 
 func (r *reviewed) Judge(call approval.Call) approval.Judgement {
+	if r.asked++; r.asked > 1 && r.later != nil {
+		return *r.later
+	}
 	j := r.isPending.Judge(call)
 	j.Review = true
 	return j
@@ -58,6 +65,12 @@ func (j *jury) Review(ctx context.Context, r approval.ReviewRequest) (approval.R
 // openReviewed opens a session with a reviewer, in which a person can answer or nobody can.
 func openReviewed(t *testing.T, j *jury, attended bool) (*bench, *journal.Log, *[]tool.Call) {
 	t.Helper()
+	return openJudged(t, &reviewed{isPending: isPending{remembered: map[string]bool{}}}, j, attended)
+}
+
+// openJudged is openReviewed with a judge.
+func openJudged(t *testing.T, judge *reviewed, j *jury, attended bool) (*bench, *journal.Log, *[]tool.Call) {
+	t.Helper()
 	var ran []tool.Call
 	looks := recorder{call("look", 0), &ran}
 	set, err := tool.NewSet(looks)
@@ -65,7 +78,6 @@ func openReviewed(t *testing.T, j *jury, attended bool) (*bench, *journal.Log, *
 		t.Fatal(err)
 	}
 	log := journal.NewMemory("s")
-	judge := &reviewed{isPending{remembered: map[string]bool{}}}
 	approvals := session.NewApprovals(log, judge, nil).WithReviewer(j)
 	c := session.Config{
 		Log: log, Opened: event.SessionOpened{Dir: "/work"},
@@ -188,6 +200,84 @@ func checkContract(t *testing.T, log *journal.Log) {
 	if err := (contract.Checker{Unfinished: true}).Check(events); err != nil {
 		t.Error(err)
 	}
+}
+
+// A verdict about an earlier mode, other paths or another sandbox runs nothing.
+func TestReviewEndsWithItsJudgement(t *testing.T) {
+	ask := approval.Judgement{Decision: event.Ask, Why: "it changes something", Review: true}
+	person, sandboxed, elsewhere := ask, ask, ask
+	person.Review, sandboxed.Sandbox = false, event.Workspace
+	elsewhere.Places = []event.ResolvedPath{{Path: "/elsewhere"}}
+	read := approval.Judgement{Decision: event.Deny, Rule: "plan mode", Why: "it changes something"}
+	for name, tt := range map[string]struct {
+		later    approval.Judgement // of all judgements after the first one
+		attended bool
+		runs     int // of two calls
+	}{
+		"read-only":           {read, true, 0},
+		"read-only, nobody":   {read, false, 0},
+		"a person decides":    {person, true, 0},
+		"a person, nobody":    {person, false, 0},
+		"sandbox":             {sandboxed, true, 2}, // reviewed again
+		"sandbox, nobody":     {sandboxed, false, 1},
+		"other file, nobody":  {elsewhere, false, 1},
+		"allowed":             {approval.Judgement{Decision: event.Allow}, true, 2},
+		"allowed, but nobody": {approval.Judgement{Decision: event.Allow}, false, 2},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			judge := &reviewed{isPending: isPending{remembered: map[string]bool{}}, later: &tt.later}
+			b, log, ran := openJudged(t, judge, &jury{verdict: approval.Review{Allow: true}}, tt.attended)
+			b.submit("look at it", "")
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if len(b.reviews()) == 0 || len(*ran) != tt.runs {
+				t.Errorf("%d calls ran after %d reviews", len(*ran), len(b.reviews()))
+			}
+			for _, open := range b.state().OpenApprovals() {
+				if err := b.Answer(t.Context(), answer(open.Approval, event.ApprovalAborted, "user")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			if b.state().Running() != nil {
+				t.Fatal("the turn has not ended")
+			}
+			checkContract(t, log)
+		})
+	}
+}
+
+// An ended review has its usage in the log, if the reviewer still states it.
+func TestEndedReviewHasUsage(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		stalls := &jury{stalls: true, verdict: approval.Review{Allow: true, Usage: &event.Usage{Input: 100}}}
+		b, log, ran := openReviewed(t, stalls, true)
+		b.submit("look", "")
+		time.Sleep(time.Minute) // the review of the first call is late, and a person is asked
+		synctest.Wait()
+		waits := b.state().OpenApprovals()
+		if len(waits) != 1 {
+			t.Fatalf("a person is asked %+v", waits)
+		}
+		if err := b.Answer(t.Context(), answer(waits[0].Approval, event.Denied, "user")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ends := b.reviews()
+		if len(ends) != 2 || ends[0].Outcome != event.Failed || ends[1].Outcome != event.Aborted ||
+			ends[0].Usage == nil || ends[1].Usage == nil || len(*ran) > 0 {
+			t.Errorf("reviews %+v, and %d calls ran", ends, len(*ran))
+		}
+		if got := b.state().Turns[0].Summary.Usage.Input; got < 200 {
+			t.Errorf("the turn has %d tokens of the reviews", got)
+		}
+		checkContract(t, log)
+	})
 }
 
 // An interrupt ends a review at once, and the call never runs.

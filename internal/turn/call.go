@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -196,8 +197,31 @@ func (c *call) approve(ctx context.Context) error {
 		c.grant = reply.grant
 		return reply.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	if c.inReview() {
+		margin := time.NewTimer(reviewMargin)
+		defer margin.Stop()
+		select {
+		case <-answers:
+		case <-margin.C:
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// reviewMargin bounds the wait until an interrupted review has recorded what it has used.
+const reviewMargin = 150 * time.Millisecond
+
+// inReview reports whether a review of the call has not ended.
+func (c *call) inReview() (open bool) {
+	c.turn.Log.View(func(s event.State) {
+		if t := s.Running(); t != nil && t.ID == c.turn.id {
+			open = slices.ContainsFunc(t.Hooks, func(h *event.Hook) bool {
+				return h.Event == event.HookReview && h.Item == c.item && h.Ended == nil
+			})
+		}
+	})
+	return open
 }
 
 func (c *call) title() string { return c.turn.Tools.Title(c.name, json.RawMessage(c.args)) }
