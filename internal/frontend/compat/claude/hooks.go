@@ -114,7 +114,7 @@ func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement
 		h.verdicts = map[string]settle.Judgement{}
 	}
 	h.verdicts[a.Item] = j
-	j.Decision = settle.Ask
+	j.Decision, j.Review = settle.Ask, false // the hooks are asked first
 	if j.Why == "" {
 		j.Why = "one of the client's hooks decides"
 	}

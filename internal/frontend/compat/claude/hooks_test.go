@@ -6,8 +6,21 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/plan"
 )
+
+// A reviewer allows nothing about which a hook of the client is asked.
+func TestHookedCallIsNotReviewed(t *testing.T) {
+	var h hooks
+	h.set(map[string][]matcher{beforeUse: {{Matcher: "Write", Callbacks: []string{"c1"}}}})
+	for name, review := range map[string]bool{"write": false, "read": true} {
+		call := settle.Approval{Item: "i1", Tool: tool.Spec{Name: name}, Arguments: `{"path":"a"}`}
+		if j := h.reviewed(call, settle.Judgement{Decision: settle.Ask, Review: true}); j.Review != review {
+			t.Errorf("%s: %+v", name, j)
+		}
+	}
+}
 
 // Of what several hooks say, the strictest counts; one that fails says nothing,
 // unless it was registered to block then.
