@@ -62,7 +62,7 @@ func unset(key string) string {
 	case "effort":
 		return "the model's own"
 	case "sandbox.use":
-		return "terminal, serve: auto; exec, app-server: by mode; permission review: auto; elsewhere: off"
+		return "terminal, serve: auto; exec, app-server: by mode; review: auto; elsewhere: off"
 	case "permission", "jobs.release":
 		return "run: allow; elsewhere: ask"
 	case "retries":

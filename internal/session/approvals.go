@@ -89,11 +89,11 @@ func (a *Approvals) approve(
 			return turn.Grant{}, err
 		}
 		if verdict.allowed {
-			again, holds := a.judgeReviewed(ctx, call, j)
+			current, holds := a.judgeReviewed(ctx, call, j)
 			if holds {
 				return verdict.grant(call, j), nil
 			}
-			j = again
+			j = current
 			continue
 		}
 		given, err := ask(withReview(call, verdict), j)

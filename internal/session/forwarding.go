@@ -93,17 +93,17 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 			return turn.Grant{}, err
 		}
 		if verdict.allowed {
-			again, holds := u.judgeReviewed(ctx, call, j)
+			current, holds := u.judgeReviewed(ctx, call, j)
 			switch {
 			case holds:
 				return verdict.grant(call, j), nil
-			case again.Decision == event.Ask:
-				again.Why = withReason(changedSinceReview, again.Why)
-				again.Rule = string(event.Ask)
-				return turn.Grant{}, deniedByPolicy(call, again)
+			case current.Decision == event.Ask:
+				current.Why = withReason(changedSinceReview, current.Why)
+				current.Rule = string(event.Ask)
+				return turn.Grant{}, deniedByPolicy(call, current)
 			}
-			_, err := decide(call, again)
-			return grantOf(again), err
+			_, err := decide(call, current)
+			return grantOf(current), err
 		}
 		if verdict.reason != "" {
 			j.Why = withReason(j.Why, verdict.words())

@@ -133,11 +133,11 @@ const changedSinceReview = "the mode or the call's paths changed during its revi
 // allowed, with the same places and in the same sandbox.
 func (a *Approvals) judgeReviewed(
 	ctx context.Context, call approval.Call, j approval.Judgement,
-) (again approval.Judgement, holds bool) {
+) (current approval.Judgement, holds bool) {
 	call.Places = nil
-	again = applyHooks(ctx, a.judge.Judge(call))
-	holds = again.Decision == event.Allow || again.Decision == event.Ask && again.Review
-	return again, holds && again.Sandbox == j.Sandbox && slices.Equal(again.Places, j.Places)
+	current = applyHooks(ctx, a.judge.Judge(call))
+	holds = current.Decision == event.Allow || current.Decision == event.Ask && current.Review
+	return current, holds && current.Sandbox == j.Sandbox && slices.Equal(current.Places, j.Places)
 }
 
 // abortReview records the end of a review whose turn or call was interrupted, if its usage is
