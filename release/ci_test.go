@@ -364,7 +364,7 @@ func TestActionFails(t *testing.T) {
 // findings is the answer of a review, with lines in the diff (3), not in it (9), and none.
 const findings = looks + `{"items": [{"say": "{\"summary\":\"Three problems.\",\"findings\":[` +
 	`{\"file\":\"a $(touch evil).go\",\"line\":3,\"severity\":\"high\",\"text\":\"It $(touch evil) panics.\"},` +
-	`{\"file\":\"b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"Old.\"},` +
+	`{\"file\":\"/title b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"/close\\n/title x\"},` +
 	`{\"file\":\"c.go\",\"line\":0,\"severity\":\"low\",\"text\":\"Long.\"}]}"}]}`
 
 // A review has a comment for each finding of the diff, and always a summary.
@@ -462,6 +462,12 @@ func (j *job) notesServer() string {
 			http.Error(w, "404 Not Found", http.StatusNotFound)
 			return
 		}
+		body := strings.ReplaceAll(r.FormValue("body"), "\r", "\n")
+		for line := range strings.Lines(body) {
+			if strings.HasPrefix(line, "/") { // GitLab runs it with the rights of the token
+				j.t.Errorf("the note has the quick action %q", line)
+			}
+		}
 		j.notes <- r.FormValue("body")
 		w.WriteHeader(http.StatusCreated)
 	}))
@@ -479,7 +485,7 @@ func TestGitLab(t *testing.T) {
 	}
 	select {
 	case got := <-j.notes:
-		if strings.TrimSpace(got) != "All is well.\n$(touch evil) EOF ${{ x }}" {
+		if strings.TrimSpace(got) != "> All is well.\n> $(touch evil) EOF ${{ x }}" {
 			t.Errorf("the note is %q", got)
 		}
 	default:
@@ -497,8 +503,11 @@ func TestGitLab(t *testing.T) {
 // A review has a note for each finding, and always one with the result or the reason.
 func TestGitLabReviews(t *testing.T) {
 	for turns, want := range map[string][]string{
-		findings: {"a $(touch evil).go:3\n\n**high**", "b.go:9", "c.go:0", "settle review, 3 findings"},
-		refuses:  {"settle review failed, and has no findings: "},
+		findings: {
+			"a $(touch evil).go:3\n\n**high**", "b.go:9\n\n**low**\n\n> /close\n> /title x", "c.go:0",
+			"settle review, 3 findings",
+		},
+		refuses: {"settle review failed, and has no findings: "},
 	} {
 		j := newJob(t, turns)
 		code := j.gitlab(map[string]string{

@@ -67,8 +67,45 @@ func TestComments(t *testing.T) {
 	if err := review.FailureComment(dir, "failed", "no\nkey"); err != nil {
 		t.Error(err)
 	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
+		t.Errorf("the earlier comments remain: %q", names)
+	}
 	if err := review.FailureComment(filepath.Join(dir, "summary.md"), "failed", "x"); err == nil {
 		t.Error("a file is a folder")
+	}
+}
+
+// No line of the model begins a line of a comment: GitLab would run it as a command.
+func TestCommentsQuoteModelText(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	r := review.Report{Summary: "/close", Findings: []review.Finding{
+		{File: "/title pwned", Severity: "low", Text: "/merge\n/title x\r/close\r\n```\n\n/label y\u2028/approve"},
+		{File: "a", Severity: "low", Text: long},
+	}}
+	for range 200 {
+		r.Findings = append(r.Findings, review.Finding{File: "b", Severity: "low", Text: long})
+	}
+	dir := t.TempDir()
+	if err := r.Comments(dir); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil || len(names) != 51 {
+		t.Errorf("%d comments, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil || len(text) > 60_000 {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+		for line := range strings.Lines(strings.NewReplacer("\r", "\n", "\u2028", "\n").Replace(string(text))) {
+			if strings.HasPrefix(strings.TrimSpace(line), "/") {
+				t.Errorf("%s has the line %q", name, line)
+			}
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "summary.md")); !strings.Contains(string(text), "more\n") {
+		t.Errorf("the table does not say that it is cut: %.200q", text)
 	}
 }
 
