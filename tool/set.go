@@ -15,6 +15,8 @@ import (
 type Set struct {
 	entries []*entry
 	byName  map[string]*entry
+	// refuse, if set, returns why a call is refused.
+	refuse func(name string, args json.RawMessage) error
 }
 
 // entry is a tool with its Spec, which is requested once, because a change would break the
@@ -128,7 +130,7 @@ func (s *Set) Only(names ...string) (*Set, error) {
 			return nil, s.unknown(name)
 		}
 	}
-	only := &Set{byName: make(map[string]*entry, len(names))}
+	only := &Set{byName: make(map[string]*entry, len(names)), refuse: s.refuse}
 	for _, e := range s.entries {
 		if slices.Contains(names, e.spec.Name) {
 			named := *e
@@ -137,6 +139,26 @@ func (s *Set) Only(names ...string) (*Set, error) {
 		}
 	}
 	return only, nil
+}
+
+// Keep returns the set of the tools with the names, in the order of s. Unlike in [Set.Only],
+// deferred tools remain deferred.
+func (s *Set) Keep(names ...string) *Set {
+	kept := &Set{byName: make(map[string]*entry, len(names)), refuse: s.refuse}
+	for _, e := range s.entries {
+		if slices.Contains(names, e.spec.Name) {
+			kept.add(e)
+		}
+	}
+	return kept
+}
+
+// Refusing returns the set of the same tools that refuses the calls for which refuse returns
+// an error, such as calls of a tool that calls other tools.
+func (s *Set) Refusing(refuse func(name string, args json.RawMessage) error) *Set {
+	c := *s
+	c.refuse = refuse
+	return &c
 }
 
 func (s *Set) unknown(name string) error {
@@ -158,6 +180,11 @@ func (s *Set) Check(name string, args json.RawMessage) error {
 	e := s.byName[name]
 	if e == nil {
 		return s.unknown(name)
+	}
+	if s.refuse != nil {
+		if err := s.refuse(name, args); err != nil {
+			return err
+		}
 	}
 	return e.check(args)
 }
@@ -210,13 +237,10 @@ func (s *Set) Title(name string, args json.RawMessage) (title string) {
 // of the tool is a [*PanicError]. An error of a tool whose context was cancelled becomes a
 // Result with Aborted set. A call with a cancelled context does not start.
 func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
-	e := s.byName[call.Name]
-	if e == nil {
-		return Result{}, s.unknown(call.Name)
-	}
-	if err := e.check(call.Args); err != nil {
+	if err := s.Check(call.Name, call.Args); err != nil {
 		return Result{}, err
 	}
+	e := s.byName[call.Name]
 	if ctx.Err() != nil {
 		return Result{Aborted: true}, nil
 	}

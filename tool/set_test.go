@@ -371,3 +371,29 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A child agent from which tools are taken away keeps deferred tools deferred.
+func TestKeepLeavesToolsDeferred(t *testing.T) {
+	set := newSet(t, echo("a", searchSchema), deferred{echo("b", searchSchema)})
+	if got := set.Keep("b").Specs(); len(got) != 1 || got[0].Deferred == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRefusing(t *testing.T) {
+	refused := errors.New("refused")
+	set := newSet(t, echo("a", searchSchema), echo("b", searchSchema)).Refusing(
+		func(name string, _ json.RawMessage) error {
+			if name == "b" {
+				return refused
+			}
+			return nil
+		},
+	)
+	for name, want := range map[string]bool{"a": false, "b": true} {
+		_, err := set.Keep("a", "b").Run(t.Context(), tool.Call{Name: name, Args: json.RawMessage(`{"query":"x"}`)})
+		if errors.Is(err, refused) != want || errors.Is(set.Check(name, nil), refused) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
