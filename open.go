@@ -250,7 +250,16 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 			return nil, err // the call names a tool that does not exist
 		}
 	}
-	return tools.Only(s.origin.offered(tools.Names())...)
+	names := s.origin.offered(tools.Names())
+	if s.origin.isChosen() {
+		tools, err = tools.Only(names...)
+	} else {
+		tools = tools.Keep(names...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tools.Refusing(s.origin.refuse), nil
 }
 
 // asksPerson reports whether the tool needs a person.

@@ -1,7 +1,6 @@
 package settle
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -103,7 +102,15 @@ func (s *Session) setJudge(c SessionConfig, log *journal.Log) (err error) {
 func (s *Session) setStricterJudge(c SessionConfig) (err error) {
 	stricter := s.origin.permission
 	if c.Tasks == nil || c.Tasks.Judge == nil {
-		s.judge = &permissionJudge{permission: stricter.Stricter(cmp.Or(c.Permission, Ask))}
+		alone := &permissionJudge{permission: stricter}
+		if s.judge = alone; c.Judge == nil {
+			return nil
+		}
+		own, err := c.Judge()
+		if err != nil {
+			return fmt.Errorf("cannot make the rules of the session: %w", err)
+		}
+		s.judge = strictestJudge{own, alone}
 		return nil
 	}
 	if s.judge, err = c.Tasks.Judge(stricter); err != nil {
@@ -181,6 +188,36 @@ func (p *permissionJudge) Judge(a Approval) Judgement {
 }
 
 func (p *permissionJudge) Remember(a Approval) { p.remembered.Store(a.Tool.Name+a.Arguments, true) }
+
+// strictestJudge is a program's judge with a permission that bounds it.
+type strictestJudge struct {
+	own   Judge
+	bound *permissionJudge
+}
+
+// Judge returns the stricter judgement. The program's says how the call runs.
+func (s strictestJudge) Judge(a Approval) Judgement {
+	own, bound := s.own.Judge(a), s.bound.Judge(a)
+	if bound.Decision.Stricter(own.Decision) == own.Decision {
+		return own
+	}
+	own.Decision, own.Rule, own.Why, own.Covers = bound.Decision, bound.Rule, bound.Why, bound.Covers
+	own.Review = false
+	return own
+}
+
+func (s strictestJudge) Remember(a Approval) {
+	s.own.Remember(a)
+	s.bound.Remember(a)
+}
+
+// Places implements [Placer].
+func (s strictestJudge) Places(a Approval) []event.ResolvedPath {
+	if p, ok := s.own.(Placer); ok {
+		return p.Places(a)
+	}
+	return s.own.Judge(a).Places
+}
 
 // The types of approvals; see package approval.
 type (

@@ -3,6 +3,7 @@ package settle
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -147,12 +149,31 @@ func (o *origin) offered(names []string) []string {
 
 // isRestricted reports whether a child has fewer tools than the session of its host.
 func (o *origin) isRestricted() bool {
+	return o.isChosen() || slices.ContainsFunc(o.kinds, func(k *task.Kind) bool { return k.Without != nil })
+}
+
+// isChosen reports whether calls or kinds name the tools of a child.
+func (o *origin) isChosen() bool {
 	for from := o; from != nil; from = from.parent.origin {
 		if from.Order.Tools != nil {
 			return true
 		}
 	}
-	return slices.ContainsFunc(o.kinds, func(k *task.Kind) bool { return k.Tools != nil || k.Without != nil })
+	return slices.ContainsFunc(o.kinds, func(k *task.Kind) bool { return k.Tools != nil })
+}
+
+// refuse refuses calls of a tool that the kinds take away, through a tool that calls others.
+func (o *origin) refuse(name string, args json.RawMessage) error {
+	inner, ok := mcp.Unwrap(name, string(args))
+	if !ok {
+		return nil
+	}
+	for _, k := range o.kinds {
+		if k.Removes(inner.Name) {
+			return fmt.Errorf("cannot call %q: agents of the kind %s do not have this tool", inner.Name, k.Name())
+		}
+	}
+	return nil
 }
 
 // spawner returns the Spawner of the session's child agents; nil if it may have none.
@@ -240,6 +261,9 @@ func (s *Session) openChild(ctx context.Context, c SessionConfig, from *origin) 
 		}
 	}
 	if from.restrict(s); from.permission != "" {
+		if c.Tasks == nil || c.Tasks.Judge == nil { // Tasks.Judge knows the parent's permission, which can change
+			from.permission = from.permission.Stricter(cmp.Or(c.Permission, Ask))
+		}
 		c.Permission = from.permission
 	}
 	if k := from.Order.Kind; k != nil {

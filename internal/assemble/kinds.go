@@ -1,14 +1,17 @@
 package assemble
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/tool/family"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/task"
 )
 
@@ -51,6 +54,9 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		warn(fmt.Sprintf("its model %q is not used: this command has one model", a.Model))
 	case !strings.Contains(a.Model, "/"):
 		warn(fmt.Sprintf("its model %q is not used: name it as PROVIDER/NAME", a.Model))
+	case a.Project && providerOf(a.Model) != o.provider():
+		// A project must not choose who receives the session's content and the user's key.
+		warn(fmt.Sprintf("its model %q is not used: a project's agents have models of the session's provider", a.Model))
 	default:
 		k.Model = a.Model
 	}
@@ -76,7 +82,7 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		k.Without = append(k.Without, removedTools(a.Format, name)...)
 	}
 	for _, name := range slices.Concat(k.Tools, k.Without) {
-		if !slices.Contains(toolNames(), name) && !strings.HasPrefix(name, "mcp__") && name != task.All &&
+		if !slices.Contains(toolNames(), name) && !strings.ContainsAny(name, "*") && !isMCP(a.Format, name) &&
 			!slices.Contains(task.Names(), name) {
 			warn(fmt.Sprintf("settle has no tool %q", name))
 		}
@@ -84,9 +90,40 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 	return k
 }
 
+// isMCP reports whether a name can be the name of a tool of an MCP server.
+func isMCP(format skills.Format, name string) bool {
+	return strings.Contains(name, mcp.Separator) || format == skills.FormatOpencode && strings.Contains(name, "_")
+}
+
+// provider returns the provider of the session's model; "" if no model can be chosen.
+func (o Options) provider() string {
+	choice, err := o.Settings.Choose()
+	if err != nil {
+		return providerOf(o.Settings.Model)
+	}
+	return choice.Provider.Name
+}
+
+// providerOf returns the provider of PROVIDER/NAME.
+func providerOf(model string) string {
+	provider, _, _ := strings.Cut(model, "/")
+	return provider
+}
+
 // removedTools returns settle's names of a tool that a definition takes away. A patch also
 // writes and edits; in opencode's permissions, edit stands for every change of a file.
 func removedTools(format skills.Format, name string) []string {
+	if strings.HasPrefix(name, "mcp__") {
+		of := cmp.Or(strings.TrimSuffix(config.MCPTool(name), mcp.Separator+"*"), "*")
+		names := []string{of + mcp.Separator + "*"} // the name of a server can contain the separator too
+		if strings.Contains(of, mcp.Separator) {
+			names = append(names, of)
+		}
+		if len(of) > maxToolPrefix {
+			names = append(names, of[:maxToolPrefix]+"*")
+		}
+		return names
+	}
 	switch tools := settleTools(name); {
 	case format == skills.FormatOpencode && name == "edit":
 		return []string{"edit", "write", "apply_patch"}
@@ -96,6 +133,9 @@ func removedTools(format skills.Format, name string) []string {
 		return tools
 	}
 }
+
+// maxToolPrefix is how much remains of the name of a server's tool that is cut.
+const maxToolPrefix = 55
 
 // settleTools returns settle's names of a tool in a definition. Some names stand for several
 // tools.
@@ -113,6 +153,9 @@ func settleTools(name string) []string {
 		return []string{"plan"}
 	case task.Name, "Task", "Agent":
 		return task.Names()
+	}
+	if of := config.MCPTool(name); of != "" {
+		return []string{of}
 	}
 	if own := family.ToolOf(name); own == "shell" {
 		return []string{"shell", "job"}

@@ -35,6 +35,9 @@ func (o Options) childModel(ctx context.Context, name string) (model.Config, err
 		settings = map[string]string{}
 	}
 	settings["model"] = name
+	if providerOf(name) != o.provider() {
+		delete(settings, "base_url") // the address of the parent's provider must not receive another one's key
+	}
 	r, err := o.Resolve(o.Dir, settings)
 	if err != nil {
 		return model.Config{}, err

@@ -46,13 +46,20 @@ func claudeTool(name string) string {
 	case "TodoWrite":
 		return "plan"
 	}
-	if of, ok := strings.CutPrefix(name, "mcp__"); ok && of != "" && of != "*" {
-		if !strings.Contains(of, "__") {
-			of += "__*"
-		}
-		return of
+	return MCPTool(name)
+}
+
+// MCPTool returns settle's pattern for the tools of MCP servers that a name of Claude Code
+// means: mcp__SERVER__TOOL or mcp__SERVER; "" if it is no such name, or means all servers.
+func MCPTool(name string) string {
+	of, ok := strings.CutPrefix(name, "mcp__")
+	if !ok || of == "" || of == "*" {
+		return ""
 	}
-	return ""
+	if !strings.Contains(of, "__") {
+		of += "__*"
+	}
+	return of
 }
 
 // ClaudePattern converts the text in the parentheses of a rule of Claude Code to a pattern

@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ type Kind struct {
 	// Model is another model than the parent's; "" for the parent's.
 	Model string
 	// Tools are the tools that the child can get, nil for all; Without are tools that it does
-	// not get.
+	// not get, also through a tool that calls them. A * matches any part of a name:
+	// github__* are all tools of the MCP server github.
 	Tools, Without []string
 	// Permission is at least as strict as this; "" for the parent's.
 	Permission event.Permission
@@ -48,8 +50,21 @@ const All = "*"
 // Allowed returns the tools of a list that the kind allows, in its order.
 func (k *Kind) Allowed(tools []string) []string {
 	return slices.DeleteFunc(slices.Clone(tools), func(name string) bool {
-		return slices.Contains(k.Without, name) || slices.Contains(k.Without, All) ||
-			k.Tools != nil && !slices.Contains(k.Tools, name)
+		return k.Removes(name) || k.Tools != nil && !matches(k.Tools, name)
+	})
+}
+
+// Removes reports whether the kind takes the tool away.
+func (k *Kind) Removes(name string) bool {
+	// opencode has one _ between a server and its tool.
+	return matches(k.Without, name) || matches(k.Without, strings.Replace(name, "__", "_", 1))
+}
+
+// matches reports whether the name is one of the patterns.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		is, err := path.Match(pattern, name)
+		return is && err == nil || pattern == name
 	})
 }
 
