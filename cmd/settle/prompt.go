@@ -68,5 +68,5 @@ func (f *promptFlags) run(cmd *cobra.Command, s *streams) error {
 	if f.asJSON {
 		return failed(about.PromptJSON(s.lines(), request))
 	}
-	return failed(about.Prompt(s.stdout, request))
+	return failed(about.Prompt(s.stdout, request, isTerminal(s.stdout)))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/skills"
 )
 
@@ -19,6 +20,14 @@ const (
 	maxRules     = 100
 	maxRuleDepth = 4
 	maxRuleFiles = 2000 // entries that are looked at
+)
+
+// Bounds of the paths of one rule: a pattern with braces is matched once for each alternative,
+// and a pattern with many stars takes long.
+const (
+	maxRulePaths    = 64
+	maxPathBytes    = 512
+	maxAlternatives = 64
 )
 
 // rulesFolder has the rules of a directory, in the format of Claude Code
@@ -94,7 +103,15 @@ func ruleOf(one instruction) (instruction, []string, error) {
 		return one, nil, nil
 	}
 	var paths []string
-	for _, pattern := range h.List("paths") {
+	list := h.List("paths")
+	if len(list) > maxRulePaths {
+		return one, nil, fmt.Errorf("it has %d paths; the limit is %d", len(list), maxRulePaths)
+	}
+	for _, pattern := range list {
+		if n := alternatives(pattern); len(pattern) > maxPathBytes || n > maxAlternatives {
+			return one, nil, fmt.Errorf("its path %q is too long, or has too many alternatives in braces (the limits are "+
+				"%d bytes and %d alternatives)", bound.Clip(pattern, 80), maxPathBytes, maxAlternatives)
+		}
 		pattern = strings.TrimPrefix(strings.Trim(pattern, `"'`), "./")
 		if !doublestar.ValidatePattern(pattern) {
 			return one, nil, fmt.Errorf("its path %q is no pattern", pattern)
@@ -105,6 +122,30 @@ func ruleOf(one instruction) (instruction, []string, error) {
 		return one, nil, errors.New("its paths name nothing")
 	}
 	return one, paths, nil
+}
+
+// alternatives returns at least the number of patterns to which the braces of a pattern
+// expand, including nested braces. Matching tries each pattern.
+func alternatives(pattern string) int {
+	var open []int // the alternatives of the braces around, outermost first
+	product, escaped := 1, false
+	for _, r := range pattern {
+		last := len(open) - 1
+		switch {
+		case escaped, r == '\\':
+			escaped = !escaped
+		case r == '{':
+			open = append(open, 1)
+		case r == ',' && last >= 0:
+			open[last]++
+		case r == '}' && last >= 0:
+			product, open = product*open[last], open[:last]
+		}
+		if product > maxAlternatives {
+			return product
+		}
+	}
+	return product
 }
 
 // applies reports whether one of the places, absolute, matches a pattern, which is relative

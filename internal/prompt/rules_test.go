@@ -64,3 +64,26 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// A pattern cannot take long: matching tries each alternative of its braces.
+func TestRulePathsAreBounded(t *testing.T) {
+	deep := strings.Repeat("{", 20) + "a,b" + strings.Repeat("}{a,b", 19) + "}"
+	for name, paths := range map[string]string{
+		"pairs": strings.Repeat("{,}", 40) + "zz", "nested": "{" + strings.Repeat("{,}", 40) + "}zz",
+		"escaped": strings.Repeat(`{\\},x}`, 40) + "zz", "deep": deep, "long": strings.Repeat("*", 1000),
+		"many": strings.Repeat("a, ", 100) + "a",
+	} {
+		root := tree(t, map[string]string{
+			".git/HEAD": "", ".claude/rules/a.md": "---\npaths: '" + paths + "'\n---\nSlow.",
+			strings.Repeat("x", 40) + ".go": "",
+		})
+		o := options(root)
+		p := prompt.Build(o)
+		if !strings.Contains(strings.Join(p.Notes, "\n"), "a.md was left out: ") {
+			t.Errorf("%s: the notes are %q", name, p.Notes)
+		}
+		if got := prompt.Nested(o.Sources, []string{filepath.Join(root, strings.Repeat("x", 40)+".go")}); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

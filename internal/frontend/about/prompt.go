@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -93,12 +94,13 @@ func PromptJSON(to io.Writer, r assemble.FirstRequest) error {
 	return listing.JSON(to, []promptReport{promptOf(r)})
 }
 
-// Prompt writes the first request of a session: a table of its parts, then their texts.
-func Prompt(to io.Writer, r assemble.FirstRequest) error {
+// Prompt writes the first request of a session: a table of its parts, then their texts. For a
+// terminal, it replaces control characters: files of the project and MCP servers can have any.
+func Prompt(to io.Writer, r assemble.FirstRequest, isTerminal bool) error {
 	p := promptOf(r)
 	rows := [][]string{{"PART", "BYTES", "TOKENS"}}
 	row := func(name string, bytes, tokens int) {
-		rows = append(rows, []string{name, strconv.Itoa(bytes), strconv.Itoa(tokens)})
+		rows = append(rows, []string{terminal.OneLine(name), strconv.Itoa(bytes), strconv.Itoa(tokens)})
 	}
 	var texts strings.Builder
 	for _, part := range p.System {
@@ -124,7 +126,11 @@ func Prompt(to io.Writer, r assemble.FirstRequest) error {
 	if err := listing.Table(to, rows); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(to, texts.String()); err != nil {
+	text := texts.String()
+	if isTerminal {
+		text = terminal.Text(text)
+	}
+	if _, err := io.WriteString(to, text); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
