@@ -182,24 +182,34 @@ func (v *View) dropOptional(f *form, given *object) {
 				theirs = r[1]
 			}
 		}
-		if given.text(theirs) == plainAgent || !v.hasArgument(f.tool, key) {
+		choices, there := v.argument(f.tool, key)
+		if !there || given.text(theirs) == plainAgent && !slices.Contains(choices, plainAgent) {
 			given.drop(theirs)
 		}
 	}
 }
 
-// hasArgument reports whether one of the session's tools has an argument.
-func (v *View) hasArgument(name, argument string) bool {
+// argument reports whether one of the session's tools has an argument, and its choices.
+func (v *View) argument(name, argument string) (choices []string, there bool) {
 	t, ok := v.set.Lookup(name)
 	if !ok {
-		return false
+		return nil, false
 	}
-	schema, ok := parse(string(t.Spec().Schema))
-	if !ok {
-		return false
+	var schema struct {
+		Properties map[string]struct {
+			Enum []any `json:"enum"`
+		} `json:"properties"`
 	}
-	properties, ok := schema.properties()
-	return ok && properties.has(argument)
+	if json.Unmarshal(t.Spec().Schema, &schema) != nil {
+		return nil, false
+	}
+	property, there := schema.Properties[argument]
+	for _, choice := range property.Enum {
+		if text, ok := choice.(string); ok {
+			choices = append(choices, text)
+		}
+	}
+	return choices, there
 }
 
 func (v *View) unknown(name string) error {
