@@ -367,6 +367,20 @@ const findings = looks + `{"items": [{"say": "{\"summary\":\"Three problems.\",\
 	`{\"file\":\"/title b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"/close\\n/title x\"},` +
 	`{\"file\":\"c.go\",\"line\":0,\"severity\":\"low\",\"text\":\"Long.\"}]}"}]}`
 
+// repository makes the work directory a repository with the branches main and origin/main.
+func (j *job) repository() {
+	j.t.Helper()
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"},
+		{"update-ref", "refs/remotes/origin/main", "HEAD"},
+	} {
+		if out, err := exec.Command("git", append([]string{"-C", j.work}, args...)...).CombinedOutput(); err != nil {
+			j.t.Fatalf("%v: %s", err, out)
+		}
+	}
+}
+
 // A review has a comment for each finding of the diff, and always a summary.
 func TestActionReviews(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -379,6 +393,7 @@ func TestActionReviews(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, c.turns)
+			j.repository()
 			code := j.action(map[string]string{
 				"review": "true", "base": "origin/main", "model": "chat/m", "args": "--base-url " + j.model,
 				"version": version, "install-url": j.url,
@@ -510,6 +525,7 @@ func TestGitLabReviews(t *testing.T) {
 		refuses: {"settle review failed, and has no findings: "},
 	} {
 		j := newJob(t, turns)
+		j.repository()
 		code := j.gitlab(map[string]string{
 			"prompt": "", "review": "true", "base": "main", "model": "chat/m", "args": "--base-url " + j.model,
 			"version": version, "install-url": j.url,

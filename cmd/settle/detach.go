@@ -82,7 +82,7 @@ func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) error
 	p.session = cmp.Or(p.session, settle.NewSessionID())
 	sig := catch(cmd.Context())
 	defer sig.release()
-	text, err := f.prompt(sig.ctx, s, args)
+	text, err := f.prompt(sig.ctx, s, args, runPlace{})
 	if err != nil {
 		return sig.instead(usage(cmd, err))
 	}

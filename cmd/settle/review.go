@@ -1,24 +1,30 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/review"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/frontend/run"
+	"github.com/settle-agent/settle/internal/redact"
 )
 
 const reviewHelp = `Have the model review a change, and print its findings: file, line, severity and text,
 the most serious first. Without words, it reviews what is not committed; with --base,
 the changes since a commit or branch. Words say what to review instead.
 
-The turn cannot change anything unless you set another --permission. With --json,
+The turn cannot change anything unless you set another --permission; a permission of the
+configuration does not count. With --json,
 standard output gets one JSON object: summary and findings; or, if the review did not
 complete, outcome, exit_code and reason.
 
@@ -35,10 +41,12 @@ type reviewFlags struct {
 	comments string
 }
 
-// reviewTurn is the turn of a review: it keeps the answer and the beginning of the errors.
+// reviewTurn is the turn of a review.
 type reviewTurn struct {
-	answer string
-	errors firstBytes
+	// what is what to review; base is the commit or branch whose later changes are reviewed.
+	what, base string
+	// answer is the final answer, reason the cause if there is none.
+	answer, reason string
 }
 
 func newReview(s *streams) *cobra.Command {
@@ -75,26 +83,26 @@ func newReview(s *streams) *cobra.Command {
 
 // review runs the turn and prints the findings.
 func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int, error) {
-	what := strings.Join(args, " ")
-	switch {
-	case f.base != "" && what != "":
+	turn := &reviewTurn{what: strings.Join(args, " "), base: f.base, reason: "the turn did not complete"}
+	if f.base != "" && turn.what != "" {
 		return 0, errors.New("--base and what to review: give one of them")
-	case f.base != "":
-		if err := review.CheckBase(f.base); err != nil {
+	}
+	if f.comments != "" { // for a process that is killed
+		err := review.FailureComment(f.comments, "did not finish", "the process ended before the review")
+		if err != nil {
 			return 0, err
 		}
-		what = review.Since(f.base)
-	case what == "":
-		what = review.Default
 	}
-	turn := &reviewTurn{}
 	f.run.review = turn
-	code, err := f.run.run(cmd, s, []string{review.Request(what)})
+	code, err := f.run.run(cmd, s, nil)
 	if err != nil {
+		if f.comments != "" {
+			err = errors.Join(err, review.FailureComment(f.comments, "did not start", redact.Diagnostic(err.Error())))
+		}
 		return code, err
 	}
 	if code != stdio.CodeCompleted {
-		return code, f.failed(s, code, turn.errors.line())
+		return code, f.failed(s, code, turn.reason)
 	}
 	report, err := review.Parse(turn.answer)
 	if err != nil {
@@ -118,6 +126,8 @@ func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 	switch code {
 	case stdio.CodeFailed:
 		outcome, words = "failed", "failed"
+	case stdio.CodeUsage:
+		outcome, words = "refused", "did not start"
 	case stdio.CodeLimit:
 		outcome, words = "limit", "reached a limit"
 	}
@@ -134,45 +144,33 @@ func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 	}))
 }
 
+// request returns the prompt. The repository must have the base before the turn: the model
+// could take git's error for the absence of changes.
+func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (string, error) {
+	what := cmp.Or(t.what, review.Default)
+	switch {
+	case t.base == "":
+	case p.resolved.Executor != "": // the repository is on another machine
+		if err := review.CheckBase(t.base); err != nil {
+			return "", err
+		}
+		what = review.Since(t.base, "")
+	default:
+		commit, err := assemble.ResolveBase(ctx, s.environ, p.dir, t.base)
+		if err != nil {
+			return "", fmt.Errorf("cannot review the changes since %q: %w", t.base, err)
+		}
+		what = review.Since(t.base, commit)
+	}
+	return review.Request(what), nil
+}
+
 // options makes the turn's answer a report, and keeps it from standard output.
 func (t *reviewTurn) options(o *run.Options) (err error) {
 	o.Schema = review.Schema()
 	o.Check, err = oneturn.Conform(o.Schema)
 	o.Answer = func(text string) error { t.answer = text; return nil }
-	t.errors.Writer = o.Stderr
-	o.Stdout, o.Stderr = io.Discard, &t.errors
+	o.Failed = func(cause string) { t.reason = cause }
+	o.Stdout = io.Discard
 	return err
-}
-
-// firstBytes is a writer that keeps the beginning of what it writes.
-type firstBytes struct {
-	io.Writer
-
-	kept []byte
-}
-
-// maxReason bounds the kept beginning in bytes.
-const maxReason = 4 << 10
-
-func (w *firstBytes) Write(data []byte) (int, error) {
-	w.kept = append(w.kept, data[:min(len(data), maxReason-len(w.kept))]...)
-	return w.Writer.Write(data)
-}
-
-// line returns the line that names the cause of the end.
-func (w *firstBytes) line() string {
-	last := ""
-	for line := range strings.Lines(string(w.kept)) {
-		line = strings.TrimSpace(line)
-		if cause, ok := strings.CutPrefix(line, "settle: "); ok && !strings.HasPrefix(cause, "note: ") {
-			return cause
-		}
-		if line != "" && !strings.HasPrefix(line, "[retry-exhaust]") {
-			last = line
-		}
-	}
-	if last == "" {
-		return "the turn did not complete"
-	}
-	return last
 }

@@ -392,7 +392,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	sig := catch(cmd.Context())
 	defer sig.release()
 	defer sig.watchParent()()
-	text, err := f.prompt(sig.ctx, s, args)
+	text, err := f.prompt(sig.ctx, s, args, p)
 	if err != nil {
 		return 0, sig.instead(usage(cmd, err))
 	}
@@ -437,8 +437,10 @@ func (f *runFlags) leaveUnopened(a *assemble.Agent) {
 }
 
 // prompt returns the prompt; with --resume-crashed or for a held call, there is none.
-func (f *runFlags) prompt(ctx context.Context, s *streams, args []string) (string, error) {
+func (f *runFlags) prompt(ctx context.Context, s *streams, args []string, p runPlace) (string, error) {
 	switch {
+	case f.review != nil:
+		return f.review.request(ctx, s, p)
 	case f.held != nil:
 		return "", nil
 	case !f.resumeCrashed:
@@ -529,6 +531,10 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	}
 	if f.review != nil {
 		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
+		if r.Origins["permission"].Kind != config.Flag { // a configuration is for other work
+			strict := *r
+			strict.Permission, o.Settings = settle.Deny, &strict
+		}
 	}
 	if f.plan || f.held != nil && f.held.Approval.Tool == plan.ProposeName {
 		work := settle.Ask

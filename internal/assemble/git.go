@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,10 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Trust returns the rule for trusted directories, by the git configuration of the system
@@ -93,9 +97,49 @@ func safeDirectories(environ []string) []string {
 	return values
 }
 
+// baseTimeout bounds each call of git that looks for a commit.
+const baseTimeout = 20 * time.Second
+
+// ResolveBase returns the commit that a name means in the repository of dir. It must have a
+// common ancestor with HEAD.
+func ResolveBase(ctx context.Context, environ []string, dir, base string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
+	defer cancel()
+	git := func(args ...string) (proc.Output, error) {
+		out, err := proc.Run(ctx, proc.Command{
+			Argv: append([]string{"git"}, args...), Dir: dir, Env: append(userGitEnvironment(environ), quietGit()...),
+		})
+		if err != nil {
+			return out, fmt.Errorf("cannot run git: %w", err)
+		}
+		return out, nil
+	}
+	out, err := git("rev-parse", "--verify", "--end-of-options", base+"^{commit}")
+	if err != nil {
+		return "", err
+	}
+	commit := strings.TrimSpace(string(out.Stdout))
+	if !out.OK() || strings.Trim(commit, "0123456789abcdef") != "" || commit == "" {
+		return "", fmt.Errorf("git finds no such commit (%s); fetch it, or name another one", bound.Clip(
+			terminal.OneLine(string(out.Stderr)), 300))
+	}
+	if out, err = git("merge-base", commit, "HEAD"); err != nil {
+		return "", err
+	}
+	if !out.OK() {
+		return "", errors.New("it has no common ancestor with HEAD; in a shallow clone, fetch the whole history")
+	}
+	return commit, nil
+}
+
 // gitEnvironment contains no keys, and no variable by which a caller or a repository could
 // make git run a program, use the network, or wait for input.
 func gitEnvironment(environ []string) []string {
+	return append(append(userGitEnvironment(environ), "GIT_DIR="+notRepository()), quietGit()...)
+}
+
+// userGitEnvironment contains no keys, and leads to the user's configuration of git.
+func userGitEnvironment(environ []string) []string {
 	env := Helper(environ)
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
@@ -103,7 +147,7 @@ func gitEnvironment(environ []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return append(append(env, "GIT_DIR="+notRepository()), quietGit()...)
+	return env
 }
 
 // ownGitEnvironment is the environment of git in a repository. It excludes the user's and

@@ -51,6 +51,9 @@ type Options struct {
 	Check func(answer string) error
 	// Answer, if set, keeps the final answer of a turn that completed.
 	Answer func(text string) error
+	// Failed, if set, receives the cause if the turn did not complete or has no valid answer,
+	// in one line, masked.
+	Failed func(cause string)
 	// Opened, if set, is called when the session is open, before its turn.
 	Opened func(*settle.Session)
 	// Ended, if set, is called after the turn has ended and its output is written, while

@@ -191,7 +191,7 @@ func (r *runner) wait(ctx context.Context, turn *settle.Turn) (settle.Outcome, e
 // left explains why the run did not wait for the turn's end.
 func (r *runner) left(err error) int {
 	r.fail(r.printable(err.Error()))
-	r.say("%v", err)
+	r.sayCause("%v", err)
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
 	}
@@ -230,13 +230,13 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	if o.Completed() && r.Check != nil {
 		if err := r.Check(answer); err != nil {
-			r.say("%v", err)
+			r.sayCause("%v", err)
 			code = stdio.CodeFailed
 		}
 	}
 	if o.Completed() && r.Answer != nil {
 		if err := r.Answer(answer); err != nil {
-			r.say("%v", err)
+			r.sayCause("%v", err)
 			code = stdio.CodeFailed
 		}
 	}
@@ -300,7 +300,7 @@ func (r *runner) explain(session *settle.Session, o settle.Outcome) {
 		if f.Name == event.NameRetryExhausted {
 			r.line(stdio.ExhaustLine(session.ID(), o.Turn, f, r.printable))
 		}
-		r.say("%s", o.Cause.Error())
+		r.sayCause("%s", o.Cause.Error())
 		return
 	}
 	for _, stop := range r.stop.all() {
@@ -309,17 +309,17 @@ func (r *runner) explain(session *settle.Session, o settle.Outcome) {
 		}
 		switch signal, isSignal := strings.CutPrefix(stop.By, "signal:"); {
 		case isSignal && o.Cause.Reason == event.Interrupted:
-			r.say("interrupted by %s%s", signal, failedBefore(session, o.Turn))
+			r.sayCause("interrupted by %s%s", signal, failedBefore(session, o.Turn))
 			return
 		case isSignal:
-			r.say("ended by %s%s", signal, failedBefore(session, o.Turn))
+			r.sayCause("ended by %s%s", signal, failedBefore(session, o.Turn))
 			return
 		case stop.Err != nil:
-			r.say("the turn was ended: %v", stop.Err)
+			r.sayCause("the turn was ended: %v", stop.Err)
 			return
 		}
 	}
-	r.say("%s", o.Cause.Error())
+	r.sayCause("%s", o.Cause.Error())
 }
 
 // failedBefore states why the turn had not got further when a signal ended it: the failure
@@ -351,7 +351,7 @@ func (r *runner) reportRefused(err error) int {
 	var answered *settle.AnsweredError
 	if errors.As(err, &answered) {
 		r.fail(r.printable(err.Error()))
-		r.say("%v; nothing was run", err)
+		r.sayCause("%v; nothing was run", err)
 		return stdio.CodeFailed
 	}
 	if stops := r.stop.all(); len(stops) > 0 {
@@ -359,11 +359,11 @@ func (r *runner) reportRefused(err error) int {
 			"stopped by %s before the turn began; nothing was sent", strings.TrimPrefix(stops[0].By, "signal:"),
 		)
 		r.fail(why)
-		r.say("%s", why)
+		r.sayCause("%s", why)
 		return stops[0].Code
 	}
 	r.fail(r.printable(err.Error()))
-	r.say("%v", err)
+	r.sayCause("%v", err)
 	return stdio.CodeUsage
 }
 
@@ -458,7 +458,7 @@ func (r *runner) leave(code int) int {
 
 // reportUnshown is the end of a turn of which not everything could be shown.
 func (r *runner) reportUnshown(err error) int {
-	r.say("cannot write all output to standard output: %v", err)
+	r.sayCause("cannot write all output to standard output: %v", err)
 	if stops := r.stop.all(); len(stops) > 0 {
 		return stops[0].Code
 	}
@@ -479,6 +479,14 @@ func (r *runner) printable(text string) string { return terminal.Text(r.Mask(tex
 // say writes one line to standard error.
 func (r *runner) say(format string, args ...any) {
 	r.line("settle: " + strings.TrimSpace(r.printable(fmt.Sprintf(format, args...))))
+}
+
+// sayCause says why the turn has no valid answer.
+func (r *runner) sayCause(format string, args ...any) {
+	r.say(format, args...)
+	if r.Failed != nil {
+		r.Failed(terminal.OneLine(r.Mask(fmt.Sprintf(format, args...))))
+	}
 }
 
 func (r *runner) line(text string) {

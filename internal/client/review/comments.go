@@ -35,8 +35,7 @@ func (r Report) Comments(dir string) error {
 }
 
 // quote returns the model's text as a block quote. CI systems publish comments with a token
-// that can write, and GitLab runs each line of a note that begins with a slash as a command:
-// no line of the model may begin a line of the comment.
+// that can write, and GitLab runs lines that begin with a slash as commands.
 func quote(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 	var b strings.Builder

@@ -42,15 +42,19 @@ func Request(what string) string {
 		"and for which input, and a suggested change. The summary is one or two sentences.")
 }
 
-// Since returns what is reviewed against a base.
-func Since(base string) string {
+// Since returns what is reviewed against a base and its commit; "" if the commit is not known.
+func Since(base, commit string) string {
+	if commit != "" {
+		return fmt.Sprintf("the changes between the commit %[2]s (%[1]q) and the working tree (git diff %[2]s...HEAD, "+
+			"git diff HEAD)", base, commit)
+	}
 	return fmt.Sprintf("the changes between %[1]s and the working tree (git diff %[1]s...HEAD, git diff HEAD)", base)
 }
 
 // CheckBase refuses what cannot be the name of a commit: the prompt has it in a command.
 func CheckBase(base string) error {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@{}~^+-"
-	if strings.Trim(base, letters) != "" || strings.HasPrefix(base, "-") {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@{}~^+-#"
+	if strings.Trim(base, letters) != "" || strings.HasPrefix(base, "-") || strings.HasPrefix(base, "#") {
 		return fmt.Errorf("cannot review the changes since %q: it is no name of a commit or branch", base)
 	}
 	return nil
