@@ -109,8 +109,8 @@ func ruleOf(one instruction) (instruction, []string, error) {
 	}
 	for _, pattern := range list {
 		if n := alternatives(pattern); len(pattern) > maxPathBytes || n > maxAlternatives {
-			return one, nil, fmt.Errorf("its path %q is too long, or has too many alternatives in braces (the limits are "+
-				"%d bytes and %d alternatives)", bound.Clip(pattern, 80), maxPathBytes, maxAlternatives)
+			return one, nil, fmt.Errorf("its path %q is too long, or has too many alternatives in braces: "+
+				"the limits are %d bytes and %d alternatives", bound.Clip(pattern, 80), maxPathBytes, maxAlternatives)
 		}
 		pattern = strings.TrimPrefix(strings.Trim(pattern, `"'`), "./")
 		if !doublestar.ValidatePattern(pattern) {

@@ -111,8 +111,8 @@ func TestCommentsQuoteModelText(t *testing.T) {
 
 func TestCheckBase(t *testing.T) {
 	for base, ok := range map[string]bool{
-		"main": true, "origin/x-1": true, "HEAD~2": true, "v1.0^{}": true, "feature/#42": true, "#x": false, "-x": false,
-		"a b": false, "$(x)": false, "a;b": false, "a\nb": false,
+		"main": true, "origin/x-1": true, "HEAD~2": true, "v1.0^{}": true, "feature/#42": true,
+		"#x": false, "-x": false, "a b": false, "$(x)": false, "a;b": false, "a\nb": false,
 	} {
 		if err := review.CheckBase(base); (err == nil) != ok {
 			t.Errorf("%q: %v", base, err)

@@ -10,7 +10,8 @@ import (
 
 // A terminal receives no control characters of the project's files; a file receives the text.
 func TestPromptNeutralisesTexts(t *testing.T) {
-	r := assemble.FirstRequest{Parts: []prompt.Part{{Name: "project\x1b[2J", Text: "Be\x1b]0;pwned\x07 kind.\nAlways."}}}
+	var r assemble.FirstRequest
+	r.Parts = []prompt.Part{{Name: "project\x1b[2J", Text: "Be\x1b]0;pwned\x07 kind.\nAlways."}}
 	for _, isTerminal := range []bool{true, false} {
 		var b strings.Builder
 		if err := Prompt(&b, r, isTerminal); err != nil {
