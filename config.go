@@ -119,7 +119,7 @@ type SessionConfig struct {
 	// Confinement, if set, is the confinement of Toolbox's commands, for the log.
 	Confinement *event.Confinement
 	// Worktree, if set, is the git worktree of the session's own in which it works. The session
-	// calls its Leave once, before it closes, when nothing works in it any more.
+	// calls its Leave or Keep once, before it closes.
 	Worktree *Worktree
 	// Notes go into the log, for people who read it.
 	Notes []string
@@ -134,4 +134,8 @@ type Worktree struct {
 	event.Worktree
 	// Leave removes the worktree if nothing in it has changed, and returns the outcome.
 	Leave func(context.Context) event.WorktreeLeft
+	// Keep leaves the worktree to the user with the reason. The session calls it instead of
+	// Leave if processes may work in the worktree still: released jobs, and processes that
+	// settle could not end. If it is nil, the session calls neither.
+	Keep func(ctx context.Context, why string) event.WorktreeLeft
 }

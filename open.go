@@ -176,7 +176,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 		},
 	}
 	if c.Worktree != nil {
-		made.LeaveWorktree = c.Worktree.Leave
+		made.LeaveWorktree, made.KeepWorktree = c.Worktree.Leave, c.Worktree.Keep
 	}
 	if s.origin != nil {
 		made.Turn.Meter = s.origin.Meter

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,21 +47,43 @@ func (k Worktrees) Begin(ctx context.Context, dir, session, name string) (*Sessi
 	if _, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "check-ref-format", "refs/heads/"+w.Branch); err != nil {
 		return nil, fmt.Errorf("cannot name a branch %q: git takes no such name", w.Branch)
 	}
-	if k.hasBranch(ctx, w) {
-		return nil, fmt.Errorf(
-			"cannot make the git worktree %q: the branch %s exists; give another name, or continue the session "+
-				"that made the branch (\"settle sessions --here\" lists sessions)", name, w.Branch,
-		)
-	}
 	t := &SessionTree{Worktree: w, trees: k, owner: session}
 	if err := t.take(ctx); err != nil {
 		return nil, err
 	}
-	if err := k.Make(ctx, session, w); err != nil {
+	k.discardAll(ctx)
+	k.leaveForsaken(ctx, w.Git)
+	if err := k.makeBranch(ctx, w); err != nil {
+		t.release() // the branch is another session's
+		return nil, err
+	}
+	err = k.add(ctx, session, w, w.Path, w.Branch)
+	if err == nil {
+		err = makeFolder(w)
+	}
+	if err != nil {
 		t.Leave(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	return t, nil
+}
+
+// makeBranch makes the worktree's branch, unless it exists.
+func (k Worktrees) makeBranch(ctx context.Context, w event.Worktree) error {
+	const missing = "" // the branch must not exist before
+	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "refs/heads/"+w.Branch, w.Base, missing)
+	if err != nil && k.hasBranch(ctx, w) {
+		return fmt.Errorf(
+			"cannot make a git worktree: the branch %[1]s exists; give another name, or continue the session that "+
+				"made the branch (\"settle sessions --here\" lists sessions), or delete the branch: "+
+				"git branch -d %[1]s",
+			w.Branch,
+		)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make the branch of a git worktree: %w", err)
+	}
+	return nil
 }
 
 // Reopen opens the worktree of a session that continues. A worktree that is gone is made
@@ -68,7 +91,8 @@ func (k Worktrees) Begin(ctx context.Context, dir, session, name string) (*Sessi
 func (k Worktrees) Reopen(ctx context.Context, w event.Worktree) (*SessionTree, error) {
 	fail := func(err error) (*SessionTree, error) {
 		return nil, fmt.Errorf(
-			"cannot open the session's git worktree %q: %w; --cwd DIR continues the session in another directory",
+			"cannot open the session's git worktree %q: %w; \"settle resume --cwd DIR ID\" continues the session "+
+				"in another directory",
 			w.Path, err,
 		)
 	}
@@ -80,7 +104,8 @@ func (k Worktrees) Reopen(ctx context.Context, w event.Worktree) (*SessionTree, 
 	if err := t.take(ctx); err != nil {
 		return fail(err)
 	}
-	err := t.relock(ctx)
+	k.discardAll(ctx)
+	err := t.reopen(ctx)
 	if err == nil {
 		err = makeFolder(t.Worktree)
 	}
@@ -91,12 +116,55 @@ func (k Worktrees) Reopen(ctx context.Context, w event.Worktree) (*SessionTree, 
 	return t, nil
 }
 
-// relock locks an existing worktree in git, or makes it again.
+// reopen locks an existing worktree in git, or makes it again. The file .making-ID is locked
+// meanwhile, and has a line while the worktree is incomplete.
+func (t *SessionTree) reopen(ctx context.Context) error {
+	making, err := t.await(ctx, t.makingPath(), disk.TryLock)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = making.Close() }() // what was written is a mark for other processes
+	info, err := making.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > 0 {
+		if err := t.clear(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err = os.Lstat(t.Worktree.Path); !errors.Is(err, fs.ErrNotExist) {
+		err = t.relock(ctx)
+	} else {
+		if _, err = making.WriteString("incomplete\n"); err == nil {
+			err = t.remake(ctx)
+		}
+		if err != nil {
+			return err // the mark stays
+		}
+	}
+	// Where an open file cannot be removed, the mark must go all the same.
+	err = errors.Join(err, making.Truncate(0))
+	_ = os.Remove(making.Name())
+	return err
+}
+
+// clear moves a worktree away whose checkout was cut. No session has worked in it.
+func (t *SessionTree) clear(ctx context.Context) error {
+	w, k := t.Worktree, t.trees
+	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if !k.Held(t.owner, w) {
+		return errors.New("settle was ended while it made it, and cannot prove that it made it; move it away")
+	}
+	k.discard(ctx, t.owner)
+	return os.Rename(w.Path, filepath.Join(k.Dir, removing+t.owner))
+}
+
+// relock locks an existing worktree in git.
 func (t *SessionTree) relock(ctx context.Context) error {
 	w, k := &t.Worktree, t.trees
-	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
-		return t.remake(ctx)
-	}
 	g, err := repo.FindGit(w.Path)
 	switch {
 	case err != nil:
@@ -153,42 +221,51 @@ const (
 // lockPath is the file with which processes share a worktree.
 func (t *SessionTree) lockPath() string { return filepath.Join(t.trees.Dir, ".lock-"+t.owner) }
 
+// makingPath is the file with which one process at a time makes the worktree again.
+func (t *SessionTree) makingPath() string { return filepath.Join(t.trees.Dir, ".making-"+t.owner) }
+
 // take takes the worktree's lock, together with other users of the worktree.
 func (t *SessionTree) take(ctx context.Context) error {
 	if err := os.MkdirAll(t.trees.Dir, 0o700); err != nil {
 		return err
 	}
+	lock, err := t.await(ctx, t.lockPath(), disk.TryShare)
+	t.lock = lock
+	return err
+}
+
+// await opens and locks a lock file, and waits for it within a bound.
+func (*SessionTree) await(ctx context.Context, path string, try tryLock) (*os.File, error) {
 	for began := time.Now(); ; {
-		f, err := t.tryLock(disk.TryShare)
-		if err != nil {
-			return err
-		}
-		if f != nil {
-			t.lock = f
-			return nil
+		f, err := try.open(path)
+		if f != nil || err != nil {
+			return f, err
 		}
 		if time.Since(began) > takeTimeout {
-			return errors.New("another process is leaving it")
+			return nil, errors.New("another process is making or leaving it")
 		}
 		select {
 		case <-time.After(takeDelay):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// tryLock opens and locks the lock file; nil if the lock is taken, or if the file was
-// removed meanwhile.
-func (t *SessionTree) tryLock(try func(*os.File) (bool, error)) (*os.File, error) {
-	f, err := os.OpenFile(t.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+// tryLock takes the lock of an open file, if it is free.
+type tryLock func(*os.File) (free bool, err error)
+
+// open opens and locks a lock file; nil if the lock is taken, or if the file was removed
+// meanwhile.
+func (try tryLock) open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	free, err := try(f)
 	if err == nil && free {
 		opened, errOpened := f.Stat()
-		named, errNamed := os.Stat(t.lockPath())
+		named, errNamed := os.Stat(path)
 		if errOpened == nil && errNamed == nil && os.SameFile(opened, named) {
 			return f, nil
 		}
@@ -199,23 +276,51 @@ func (t *SessionTree) tryLock(try func(*os.File) (bool, error)) (*os.File, error
 // Leave removes the worktree if nothing in it has changed and no other session works in it.
 // Otherwise it leaves the worktree to the user. Later calls return the result of the first.
 func (t *SessionTree) Leave(ctx context.Context) event.WorktreeLeft {
-	t.once.Do(func() { t.left = t.leave(ctx) })
+	t.once.Do(func() {
+		t.left = t.leave(ctx, func(ctx context.Context) event.WorktreeLeft {
+			return t.trees.Leave(ctx, t.owner, t.Worktree)
+		})
+	})
 	return t.left
 }
 
-func (t *SessionTree) leave(ctx context.Context) event.WorktreeLeft {
+// Keep leaves the worktree to the user with the reason, changed or not, unless another session
+// works in it.
+func (t *SessionTree) Keep(ctx context.Context, why string) event.WorktreeLeft {
+	t.once.Do(func() {
+		t.left = t.leave(ctx, func(ctx context.Context) event.WorktreeLeft {
+			return t.trees.keep(ctx, t.Worktree, why)
+		})
+	})
+	return t.left
+}
+
+// leave calls end if no other session works in the worktree.
+func (t *SessionTree) leave(ctx context.Context, end func(context.Context) event.WorktreeLeft) event.WorktreeLeft {
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	_ = t.lock.Close() // nothing was written
-	lock, err := t.tryLock(disk.TryLock)
+	lock, err := tryLock(disk.TryLock).open(t.lockPath())
 	if err != nil || lock == nil {
 		return event.WorktreeLeft{Kept: true, Why: "another session works in it"}
 	}
-	defer func() { _ = lock.Close() }() // nothing was written
-	left := t.trees.Leave(ctx, t.owner, t.Worktree)
+	defer t.unlock(lock)
+	return end(ctx)
+}
+
+// unlock removes the lock file, which this process holds alone.
+func (t *SessionTree) unlock(lock *os.File) {
 	_ = os.Remove(t.lockPath())
 	_ = os.Remove(t.trees.Dir) // fails unless the directory is empty
-	return left
+	_ = lock.Close()           // nothing was written
+}
+
+// release gives the lock of a worktree back that was not made.
+func (t *SessionTree) release() {
+	_ = t.lock.Close() // nothing was written
+	if lock, err := tryLock(disk.TryLock).open(t.lockPath()); err == nil && lock != nil {
+		t.unlock(lock)
+	}
 }
 
 // Remains returns the sessions in a data directory whose worktrees exist: those that settle
@@ -224,7 +329,7 @@ func (t *SessionTree) leave(ctx context.Context) event.WorktreeLeft {
 func Remains(dataDir string) (kept, abandoned []string) {
 	entries, _ := os.ReadDir(WorktreeDir(dataDir))
 	for _, e := range entries {
-		if !e.IsDir() {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		own, _ := strings.CutPrefix(fileText(filepath.Join(WorktreeDir(dataDir), e.Name(), ".git")), "gitdir: ")

@@ -135,8 +135,109 @@ func TestSessionTreeRefusesWhatIsNotItsOwn(t *testing.T) {
 		}
 	}
 	w := y.begin("s1", "").Worktree
+	if err := os.Remove(filepath.Join(w.Path, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Reopen(t.Context(), w); err == nil {
+		t.Error("a directory that is no worktree is opened")
+	}
 	w.Path = y.top
 	if _, err := y.Reopen(t.Context(), w); err == nil || !strings.Contains(err.Error(), "data directory") {
 		t.Errorf("a worktree elsewhere: %v", err)
+	}
+}
+
+// Work that "git status" does not show keeps a person's worktree.
+func TestSessionTreeWithHiddenWorkIsKept(t *testing.T) {
+	for name, tt := range map[string]struct {
+		work func(*yard, event.Worktree)
+		why  string
+	}{
+		"ignored": {func(y *yard, w event.Worktree) {
+			write(y.T, filepath.Join(w.Path, "sub", "x.o"), "1")
+		}, "1 path that git ignores"},
+		"assumed unchanged": {func(y *yard, w event.Worktree) {
+			y.run(w.Path, "update-index", "--assume-unchanged", "a.txt")
+			write(y.T, filepath.Join(w.Path, "a.txt"), "1\n")
+		}, "1 file in which git looks for no changes"},
+		"skipped": {func(y *yard, w event.Worktree) {
+			y.run(w.Path, "update-index", "--skip-worktree", "a.txt")
+			write(y.T, filepath.Join(w.Path, "a.txt"), "1\n")
+		}, "1 file in which git looks for no changes"},
+		"reset": {func(y *yard, w event.Worktree) {
+			y.run(w.Path, "commit", "-q", "--allow-empty", "-m", "x")
+			y.run(w.Path, "reset", "-q", "--hard", w.Base)
+		}, "only its reflog"},
+	} {
+		y := newYard(t)
+		tree := y.begin("s1", "")
+		tt.work(y, tree.Worktree)
+		if left := tree.Leave(t.Context()); !left.Kept || left.Why == "" || !strings.Contains(left.Why, tt.why) ||
+			!isThere(tree.Worktree.Path) {
+			t.Errorf("%s: %+v", name, left)
+		}
+	}
+}
+
+// Two sessions want the same branch: the one that is refused does not delete it.
+func TestBeginKeepsBranchOfAnotherSession(t *testing.T) {
+	y := newYard(t)
+	w := event.Worktree{Git: filepath.Join(y.top, ".git"), Branch: "settle/feat"}
+	w.Base = strings.TrimSpace(y.run(y.top, "rev-parse", "HEAD"))
+	if err := y.makeBranch(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Begin(t.Context(), y.top, "s2", "feat"); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("the branch is taken: %v", err)
+	}
+	if got := y.branches(); got != "main settle/feat" || isThere(filepath.Join(y.Dir, ".lock-s2")) {
+		t.Errorf("branches %q, or a lock is left", got)
+	}
+}
+
+// A checkout that was cut is made again; what was left of a removal is deleted.
+func TestSessionTreeIsNotOpenedIncomplete(t *testing.T) {
+	y := newYard(t)
+	first := y.begin("s1", "")
+	write(t, filepath.Join(y.Dir, ".making-s1"), "incomplete\n")
+	write(t, filepath.Join(y.Dir, ".removing-s3", "a.txt"), "one\n")
+	if err := os.Remove(filepath.Join(first.Worktree.Path, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	again := y.again(first.Worktree)
+	if !isThere(filepath.Join(again.Worktree.Path, "a.txt")) || again.Note == "" {
+		t.Errorf("it is incomplete still: %q", again.Note)
+	}
+	for _, name := range []string{".making-s1", ".removing-s3"} {
+		if isThere(filepath.Join(y.Dir, name)) {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// Settle was killed before it opened the session: the next one leaves the worktree.
+func TestBeginLeavesWorktreesWithoutSession(t *testing.T) {
+	y := newYard(t)
+	unchanged, changed, used := y.begin("s1", "named"), y.begin("s2", ""), y.begin("s3", "")
+	write(t, filepath.Join(changed.Worktree.Path, "new"), "x")
+	for _, tree := range []*SessionTree{unchanged, changed} { // the kernel does so at a kill
+		if err := tree.lock.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	y.begin("s4", "")
+	if isThere(unchanged.Worktree.Path) || !isThere(changed.Worktree.Path) || y.Held("s2", changed.Worktree) ||
+		!y.Held("s3", used.Worktree) || y.branches() != "main settle/s2 settle/s3 settle/s4" {
+		t.Errorf("branches: %s", y.branches())
+	}
+}
+
+// A worktree in which a released job may work is kept, whatever is in it.
+func TestSessionTreeKeep(t *testing.T) {
+	y := newYard(t)
+	tree := y.begin("s1", "")
+	if left := tree.Keep(t.Context(), "a job"); !left.Kept || left.Why != "a job" || y.Held("s1", tree.Worktree) ||
+		!isThere(tree.Worktree.Path) {
+		t.Errorf("%+v", left)
 	}
 }

@@ -8,14 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Leave removes the worktree if nothing in it has changed; otherwise it leaves the worktree to
-// the user. Files that git ignores do not count. Nothing may work in the worktree any more.
+// the user. Files that git ignores count only in the worktree of a session that a person
+// started. Nothing may work in the worktree any more.
 // Leave changes no worktree without proof that settle made it.
 func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) event.WorktreeLeft {
 	if !k.Held(session, w) {
@@ -34,10 +37,15 @@ func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) 
 	if err != nil {
 		changed = err.Error()
 	}
+	return k.keep(ctx, w, changed)
+}
+
+// keep leaves the worktree to the user.
+func (k Worktrees) keep(ctx context.Context, w event.Worktree, why string) event.WorktreeLeft {
 	if _, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "worktree", "unlock", w.Path); err != nil {
-		changed += "; git has it as locked still"
+		why += "; git has it as locked still"
 	}
-	return event.WorktreeLeft{Kept: true, Why: changed}
+	return event.WorktreeLeft{Kept: true, Why: why}
 }
 
 // changed describes the changes in the worktree since it was made; "" if there are none.
@@ -96,7 +104,71 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 	default:
 		parts = append(parts, fmt.Sprintf("its HEAD is at %.12s and its branch at %.12s", head, branch))
 	}
+	if len(parts) == 0 && w.From != "" {
+		return k.hidden(ctx, w)
+	}
 	return strings.Join(parts, ", "), nil
+}
+
+// hidden describes work in a person's worktree that "git status" does not show; "" if there
+// is none. A new worktree has no ignored files, and only the first commit in its reflog.
+func (k Worktrees) hidden(ctx context.Context, w event.Worktree) (string, error) {
+	var parts []string
+	files, err := k.git(
+		ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
+		"--ignored=traditional", "--ignore-submodules=all",
+	)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(files, "\x00"); n > 0 {
+		parts = append(parts, terminal.Count(n, "path")+" that git ignores")
+	}
+	n, err := k.unwatched(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	if n > 0 {
+		parts = append(parts, terminal.Count(n, "file")+" in which git looks for no changes")
+	}
+	commits, err := k.git(ctx, w.Path, w.Path, "rev-list", "--walk-reflogs", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	for commit := range strings.FieldsSeq(commits) {
+		if commit != w.Base {
+			parts = append(parts, fmt.Sprintf("only its reflog may have the commit %.12s", commit))
+			break
+		}
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+// unwatched counts the files in which git looks for no changes: files that are marked as
+// unchanged, and files that are there although a sparse checkout leaves them out.
+func (k Worktrees) unwatched(ctx context.Context, w event.Worktree) (n int, err error) {
+	index, err := k.git(ctx, w.Path, w.Path, "ls-files", "-v", "-z")
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	for entry := range strings.SplitSeq(index, "\x00") {
+		tag, name, _ := strings.Cut(entry, " ")
+		switch {
+		case tag == "" || tag == "H":
+		case tag != "S":
+			n++
+		default:
+			if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+				n++
+			}
+		}
+	}
+	return n, nil
 }
 
 // submodules counts the submodules in the index whose folder has files. Git makes these
@@ -125,17 +197,76 @@ func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (n int, err
 	return n, nil
 }
 
+// removing begins the names of directories that were worktrees and have nothing to keep. A
+// directory gets the name in one step, so that nobody opens half of a worktree.
+const removing = ".removing-"
+
 // remove removes the worktree and its branch. The branch goes only from where it began.
-// Without --force, git would look for changes once more, also in submodules.
 func (k Worktrees) remove(ctx context.Context, session string, w event.Worktree) error {
+	k.discard(ctx, session)
+	err := os.Rename(w.Path, filepath.Join(k.Dir, removing+session))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := k.unregister(ctx, session, w); err != nil {
 		return err
 	}
+	err = k.dropBranch(ctx, w)
+	k.discard(ctx, session)
 	_ = os.Remove(k.Dir) // fails unless the directory is empty
-	return k.dropBranch(ctx, w)
+	return err
 }
 
-// unregister removes a worktree that git knows, with its directory if there is one.
+// discardTimeout bounds the wait for the deletion of a worktree's files.
+const discardTimeout = 5 * time.Second
+
+// discard deletes what is left of a session's worktree that was removed. Files that cannot be
+// deleted in time stay, under a name that no session opens, for a later discardAll.
+func (k Worktrees) discard(ctx context.Context, session string) {
+	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
+	defer cancel()
+	done := make(chan struct{})
+	// Ends with the deletion, or with the process.
+	go scope.Shield(func(error) {}, func() {
+		defer close(done)
+		deleteAll(filepath.Join(k.Dir, removing+session))
+	})()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// discardAll deletes what is left of all worktrees that were removed.
+func (k Worktrees) discardAll(ctx context.Context) {
+	entries, _ := os.ReadDir(k.Dir)
+	for _, e := range entries {
+		if session, ok := strings.CutPrefix(e.Name(), removing); ok {
+			k.discard(ctx, session)
+		}
+	}
+}
+
+func deleteAll(path string) {
+	if os.RemoveAll(path) == nil {
+		return
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(name, 0o700) // for files in read-only directories, such as modules of Go
+		}
+		return nil
+	})
+	_ = os.RemoveAll(path)
+}
+
+// unregister removes a worktree that git knows, with its directory if there is one. Without
+// --force, git would look for changes once more, also in submodules.
 func (k Worktrees) unregister(ctx context.Context, session string, w event.Worktree) error {
 	top := filepath.Dir(w.Git)
 	registered, err := k.git(ctx, w.Git, top, "worktree", "list", "--porcelain")

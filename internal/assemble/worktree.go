@@ -142,7 +142,7 @@ func (a *Agent) WorkIn(tree *agents.SessionTree) {
 	if tree == nil {
 		return
 	}
-	a.Session.Worktree = &settle.Worktree{Worktree: tree.Worktree, Leave: tree.Leave}
+	a.Session.Worktree = &settle.Worktree{Worktree: tree.Worktree, Leave: tree.Leave, Keep: tree.Keep}
 	note := fmt.Sprintf("the session works in the git worktree %s, branch %s", tree.Worktree.Path, tree.Worktree.Branch)
 	if tree.Note != "" {
 		note += "; " + tree.Note

@@ -119,8 +119,10 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree.go: plan":                          "the session's own directory",
 		"internal/agents/session_tree.go: relock":                    exists,
 		"internal/agents/session_tree.go: take":                      ours,
-		"internal/agents/session_tree.go: tryLock":                   ours,
-		"internal/agents/session_tree.go: leave":                     ours,
+		"internal/agents/session_tree.go: reopen":                    ours,
+		"internal/agents/session_tree.go: clear":                     ours,
+		"internal/agents/session_tree.go: open":                      ours,
+		"internal/agents/session_tree.go: unlock":                    ours,
 		"internal/agents/session_tree.go: Remains":                   ours,
 		"internal/agents/worktree.go: Make":                          ours,
 		"internal/agents/worktree.go: makeFolder":                    "settle's own worktree; below it, os.Root follows no link out",
@@ -129,6 +131,10 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree_leave.go: Leave":                   exists,
 		"internal/agents/worktree_leave.go: changed":                 exists,
 		"internal/agents/worktree_leave.go: remove":                  ours,
+		"internal/agents/worktree_leave.go: discardAll":              ours,
+		"internal/agents/worktree_leave.go: deleteAll":               ours,
+		"internal/agents/worktree_leave.go: unwatched":               ours,
+		"internal/agents/worktree_forsaken.go: leaveForsaken":        ours,
 		"internal/agents/worktree_leave.go: submodules":              "settle's own worktree; below it, os.Root follows no link out",
 	}
 }

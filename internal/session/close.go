@@ -110,7 +110,7 @@ func (s *Session) finish() {
 	s.closed = true
 	cause := event.Abort(event.Shutdown, "host")
 	left := errors.Join(s.closeChildren(cause), s.beforeClose())
-	worktree := s.leaveWorktree()
+	worktree := s.leaveWorktree(left != nil)
 	err := s.log().Update(func(state event.State) []event.Event {
 		if !state.Open {
 			return nil
@@ -151,14 +151,48 @@ func (s *Session) beforeClose() error {
 	return withTimeout(closeTimeout, s.config.BeforeClose)
 }
 
+// occupied says why processes may still work in the session's directory; "" if none do. A
+// released job of an earlier host may still run.
+func (s *Session) occupied(unended bool) (why string) {
+	if unended {
+		return "not all of the session's processes have ended"
+	}
+	s.log().View(func(state event.State) {
+		for _, j := range state.Jobs {
+			if j.Ended != nil && j.Ended.How == event.JobReleased {
+				why = fmt.Sprintf("job %s was released and may work in it", j.Job)
+			}
+			if j.Ended == nil || len(j.Ended.Survivors) > 0 {
+				why = fmt.Sprintf("processes of job %s have not ended", j.Job)
+			}
+		}
+		for _, t := range state.Turns {
+			for _, i := range t.Items {
+				if len(i.Content().Survivors) > 0 {
+					why = fmt.Sprintf("processes of call %s have not ended", i.ID)
+				}
+			}
+		}
+	})
+	return why
+}
+
 // leaveWorktree leaves the session's own git worktree, within a bound; nil if it has none.
-func (s *Session) leaveWorktree() *event.WorktreeLeft {
-	if s.config.LeaveWorktree == nil {
+func (s *Session) leaveWorktree(unended bool) *event.WorktreeLeft {
+	leave := s.config.LeaveWorktree
+	if leave == nil {
 		return nil
+	}
+	if why := s.occupied(unended); why != "" {
+		keep := s.config.KeepWorktree
+		if keep == nil {
+			return &event.WorktreeLeft{Kept: true, Why: why}
+		}
+		leave = func(ctx context.Context) event.WorktreeLeft { return keep(ctx, why) }
 	}
 	left := make(chan event.WorktreeLeft, 1)
 	err := withTimeout(closeTimeout, func(ctx context.Context) error {
-		left <- s.config.LeaveWorktree(ctx) // never blocks: capacity 1
+		left <- leave(ctx) // never blocks: capacity 1
 		return nil
 	})
 	if err != nil {

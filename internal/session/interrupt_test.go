@@ -208,3 +208,45 @@ func TestCloseSurvivesBrokenBeforeClose(t *testing.T) {
 		})
 	}
 }
+
+// Released jobs, and processes that were not ended, keep the session's git worktree.
+func TestCloseKeepsOccupiedWorktree(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  event.JobEnded
+		left error
+		kept bool
+	}{
+		"ended":     {event.JobEnded{How: event.JobExited}, nil, false},
+		"released":  {event.JobEnded{How: event.JobReleased}, nil, true},
+		"survivor":  {event.JobEnded{How: event.JobExited, Survivors: []event.Process{{PID: 9, Why: "x"}}}, nil, true},
+		"not ended": {event.JobEnded{How: event.JobExited}, errors.New("a job"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := session.Open(session.Config{
+				Log: journal.NewMemory("s"), BeforeClose: func(context.Context) error { return tt.left },
+				LeaveWorktree: func(context.Context) event.WorktreeLeft { return event.WorktreeLeft{} },
+				KeepWorktree: func(_ context.Context, why string) event.WorktreeLeft {
+					return event.WorktreeLeft{Kept: true, Why: why}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.end.Job = "j000001"
+			if err := s.Log().Update(func(event.State) []event.Event {
+				started := event.JobStarted{Job: "j000001", PID: 8, Command: "server"}
+				return []event.Event{{Data: started}, {Data: tt.end}}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(t.Context(), "", "test"); (err != nil) != (tt.left != nil) {
+				t.Error(err)
+			}
+			s.Log().View(func(state event.State) {
+				if left := state.WorktreeLeft; left == nil || left.Kept != tt.kept || (left.Why != "") != tt.kept {
+					t.Errorf("%+v", left)
+				}
+			})
+		})
+	}
+}

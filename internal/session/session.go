@@ -42,6 +42,9 @@ type Config struct {
 	// LeaveWorktree, if set, removes the session's own git worktree or leaves it to the user,
 	// when nothing works in it any more.
 	LeaveWorktree func(context.Context) event.WorktreeLeft
+	// KeepWorktree, if set, leaves the worktree to the user with the reason, because processes
+	// may work in it still.
+	KeepWorktree func(ctx context.Context, why string) event.WorktreeLeft
 	// ChildAgents are the session's child agents; nil if it has none.
 	ChildAgents ChildAgents
 	// Interrupted, if set, ends what must not outlive an interrupt. It is called after an

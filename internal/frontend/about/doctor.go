@@ -201,7 +201,8 @@ func (d *doctor) worktrees(dir string) {
 	if len(abandoned) > 0 {
 		d.report(
 			limited, "worktrees", "%s of sessions whose settle was ended before it could look for changes, in %s; "+
-				"\"settle resume ID\" opens one, and leaves it properly: %s",
+				"\"settle resume ID\" opens one, and leaves it properly (for a child agent, the ID of its parent; "+
+				"for a deleted session, the next --worktree in its repository leaves it): %s",
 			terminal.Count(len(abandoned), "git worktree"), agents.WorktreeDir(dir), strings.Join(abandoned, ", "),
 		)
 	}
