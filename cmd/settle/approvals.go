@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
@@ -96,6 +97,10 @@ func newApprove(s *streams) *cobra.Command {
 			return failed(err)
 		}
 		f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
+		f.worktree.outside = true
+		if w := assemble.RecordedWorktree(dir, h.Session); w != nil && w.Dir == h.Turn.Dir {
+			f.dir, f.worktree.outside = w.From, false // the worktree may be gone, and is made again
+		}
 		code, err := f.run(cmd, s, nil)
 		if err == nil && code != stdio.CodeCompleted {
 			return &exitError{code: code} // the command has printed the cause

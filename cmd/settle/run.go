@@ -622,6 +622,9 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 
 // continued returns the id of the session to continue; "" for a new one.
 func (f *runFlags) continued(ctx context.Context, r *config.Resolved, dir string) (string, error) {
+	if f.host != "" { // the command has found the session, or named it
+		return f.host, nil
+	}
 	if f.resume == "" && !f.last && (f.session != "" || !f.resumeCrashed) {
 		return f.session, nil
 	}

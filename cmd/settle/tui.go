@@ -141,6 +141,9 @@ func (f *tuiFlags) open(
 	if err != nil {
 		return sig.instead(err)
 	}
+	if cmd.Flags().Changed("cwd") {
+		sessions.OutsideWorktree(session)
+	}
 	shown := s.terminalOptions(resolved, dir)
 	found := o
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv

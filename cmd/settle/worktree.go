@@ -20,6 +20,8 @@ type worktreeFlag struct {
 	value  string
 	// isArgument reports whether the name is an argument, and no value of the flag.
 	isArgument bool
+	// outside reports that the session continues outside of its worktree.
+	outside bool
 }
 
 const worktreeUsage = "work in a git worktree of the session's own, on the branch settle/NAME or settle/SESSION"
@@ -87,7 +89,7 @@ func (w *worktreeFlag) recorded(cmd *cobra.Command, dataDir string, session *str
 				"--worktree: session %s exists, and works in no git worktree; --worktree is for new sessions", *session,
 			)
 		}
-	case cmd.Flags().Changed("cwd"):
+	case w.outside, cmd.Flags().Changed("cwd"):
 		return nil, nil
 	}
 	return known, nil

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -67,5 +69,52 @@ func TestRunWorktree(t *testing.T) {
 	if got := git("worktree", "list"); strings.Count(got, "\n") != 2 || strings.Contains(got, "locked") ||
 		!strings.Contains(got, "[settle/feat]") {
 		t.Errorf("worktrees:\n%s", got)
+	}
+}
+
+// A held call of a session in a git worktree is approved although the worktree is gone.
+func TestHeldCallIsApprovedInRemovedWorktree(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.repository(t)
+	server := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("It is done.")))
+	run := p.run(server, "--session", "d", "--worktree", "--detach", "--permission", "ask", "--sandbox", "off", "go")
+	started(t, run)
+	exited(t, run, 0)
+	pid := p.hostOf("d")
+	if pid == 0 {
+		t.Fatal("no process hosts the session")
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	look, late := time.NewTicker(5*time.Millisecond), time.After(patience)
+	defer look.Stop()
+	for {
+		state, err := journal.Load(p.data, "d")
+		if err == nil && len(state.Turns) == 1 && len(state.Turns[0].Approvals) == 1 {
+			break
+		}
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatal("the call does not ask")
+		}
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, pid)
+	if err := os.RemoveAll(filepath.Join(p.data, "worktrees", "d")); err != nil {
+		t.Fatal(err)
+	}
+	var held struct{ ID string }
+	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &held); err != nil {
+		t.Fatal(err)
+	}
+	out, errs := p.approves(0, "approve", held.ID, "--sandbox", "off", "-m", "chat/m", "--base-url", server.OpenAI())
+	if !strings.Contains(out, "It is done.") || p.ran() != 0 {
+		t.Errorf("it ran %d times outside; %s %s", p.ran(), out, errs)
+	}
+	if _, err := os.Stat(filepath.Join(p.data, "worktrees", "d", "ran")); err != nil {
+		t.Error(err)
 	}
 }

@@ -29,6 +29,16 @@ type SessionSpec struct {
 	// Worktree, if set, has a new session work in a git worktree of its own, with this name or
 	// "". A session that has one opens it again.
 	Worktree *string
+	// OutsideWorktree has a session that continues work in Dir, not in its git worktree.
+	OutsideWorktree bool
+}
+
+// recorded returns the git worktree that the session opens again; nil for none.
+func (s SessionSpec) recorded(dataDir, session string) *event.Worktree {
+	if s.OutsideWorktree {
+		return nil
+	}
+	return RecordedWorktree(dataDir, session)
 }
 
 // Sessions opens the sessions of a frontend whose clients choose settings for each. They
@@ -70,7 +80,7 @@ func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Ag
 	if err != nil {
 		return nil, err
 	}
-	recorded := RecordedWorktree(r.DataDir, id)
+	recorded := spec.recorded(r.DataDir, id)
 	if recorded != nil && recorded.From != spec.Dir {
 		spec.Dir = recorded.From
 		if r, err = h.Settings(spec.Dir, spec.Settings); err != nil {
@@ -130,7 +140,7 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 		id = settle.NewSessionID()
 	}
 	a, err := spec.Agent, error(nil)
-	if a == nil || RecordedWorktree(a.Host.DataDir, id) != nil {
+	if a == nil || spec.recorded(a.Host.DataDir, id) != nil {
 		a, err = h.agent(ctx, id, &spec)
 	}
 	if err != nil {

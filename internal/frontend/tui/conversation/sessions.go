@@ -31,8 +31,9 @@ const (
 type Sessions struct {
 	hosts        *assemble.Sessions
 	dir, dataDir string
-	take         bool // take a session over that another process hosts
-	plans        bool // sessions begin in plan mode
+	take         bool   // take a session over that another process hosts
+	plans        bool   // sessions begin in plan mode
+	outside      string // the session that works outside of its git worktree
 
 	mu       sync.Mutex                  // guards the fields below
 	policies map[string]*assemble.Policy // of the sessions that were opened here
@@ -47,6 +48,10 @@ func (s *Sessions) Worktrees(name *string) *Sessions {
 	s.worktree = name
 	return s
 }
+
+// OutsideWorktree has the session with the id work in the terminal's directory, not in its git
+// worktree.
+func (s *Sessions) OutsideWorktree(id string) { s.outside = id }
 
 // nextWorktree returns the name of the worktree for the session with the id.
 func (s *Sessions) nextWorktree(id string) *string {
@@ -85,7 +90,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	}
 	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
 		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
-		Worktree: s.nextWorktree(id),
+		Worktree: s.nextWorktree(id), OutsideWorktree: id != "" && id == s.outside,
 	})
 	if err != nil {
 		return nil, err
