@@ -35,9 +35,28 @@ const (
 	detachedIdleTimeout = time.Hour
 	// startTimeout bounds the time until a host has accepted the prompt.
 	startTimeout = time.Minute
-	// maxHostPrompt bounds the prompt that a host reads, in bytes.
+	// stopGrace is how long a host may take for its end, before it is killed.
+	stopGrace = 20 * time.Second
+	// maxHostPrompt bounds the prompt of a detached session, in bytes.
 	maxHostPrompt = 16 << 20
+	// maxHostOrder bounds the order that a host reads: JSON writes a byte as up to 6 bytes.
+	maxHostOrder = 6*maxHostPrompt + 1<<10
 )
+
+// hostOrder is what a host process reads from the command that started it. An order that ends
+// early is no JSON, so that no host starts with the beginning of a prompt.
+type hostOrder struct {
+	Prompt string `json:"prompt"`
+}
+
+// readOrder reads the prompt of a host process.
+func readOrder(r io.Reader) (string, error) {
+	var order hostOrder
+	if err := json.NewDecoder(io.LimitReader(r, maxHostOrder)).Decode(&order); err != nil {
+		return "", fmt.Errorf("cannot read the prompt: the command that started this process has ended: %w", err)
+	}
+	return order.Prompt, nil
+}
 
 // detachFlags are the flags of a session that outlives the command.
 type detachFlags struct {
@@ -67,7 +86,7 @@ func (*detachFlags) exclude(cmd *cobra.Command) {
 
 // detached starts a host process for the session, and returns when the host has accepted the
 // prompt.
-func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) error {
+func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) (err error) {
 	p, err := f.place(cmd, s)
 	if err != nil {
 		return err
@@ -86,11 +105,22 @@ func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) error
 	if err != nil {
 		return sig.instead(usage(cmd, err))
 	}
+	if len(text) > maxHostPrompt {
+		return fmt.Errorf(
+			"cannot start a detached session: the prompt has %d bytes, and %d are allowed; put the text into a file "+
+				"and name the file in the prompt", len(text), maxHostPrompt,
+		)
+	}
 	log, err := hostLog(dataDir, p.session)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
+	defer func() {
+		if err != nil {
+			removeEmpty(log, log.Name())
+		}
+	}()
 	host, err := proc.Standalone{
 		Args: append([]string{"--" + hostFlag + "=" + p.session}, os.Args[1:]...), Env: s.environ, Stderr: log,
 	}.Start()
@@ -120,9 +150,10 @@ func (f *runFlags) hand(
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		host.Terminate()
+		_ = host.In.SetWriteDeadline(time.Unix(1, 0))
 		_ = host.Out.SetReadDeadline(time.Unix(1, 0))
 	})()
-	_, err = io.WriteString(host.In, prompt)
+	err = json.NewEncoder(host.In).Encode(hostOrder{Prompt: prompt})
 	err = errors.Join(err, host.In.Close())
 	var line []byte
 	if err == nil {
@@ -130,20 +161,31 @@ func (f *runFlags) hand(
 	}
 	switch {
 	case ctx.Err() != nil:
-		return report, errors.Join(context.Cause(ctx), host.Wait())
+		return report, errors.Join(context.Cause(ctx), awaitHost(host))
 	case err != nil:
+		host.Terminate()
 		return report, fmt.Errorf(
-			"the host process ended before it accepted the prompt: %w; it wrote to %s", host.Wait(), log,
+			"the host process ended before it accepted the prompt: %w; it wrote to %s",
+			cmp.Or(awaitHost(host), err), log,
 		)
 	}
 	if err := json.Unmarshal(line, &report); err != nil {
-		return report, fmt.Errorf("the host process reported nothing that settle knows: %w", err)
+		host.Terminate()
+		return report, errors.Join(
+			fmt.Errorf("the host process reported nothing that settle knows: %w", err), awaitHost(host),
+		)
 	}
 	if report.Error != "" {
-		_ = host.Wait() // the report has the reason
+		_ = awaitHost(host) // the report has the reason
 		return report, errors.New(report.Error)
 	}
 	return report, host.Release()
+}
+
+// awaitHost waits for the end of a host process that stops, and kills it after the grace.
+func awaitHost(host *proc.StandaloneProcess) error {
+	defer time.AfterFunc(stopGrace, host.Kill).Stop()
+	return host.Wait()
 }
 
 // explain says how to go on with a detached session.
@@ -163,34 +205,54 @@ func (f *runFlags) explain(s *streams, r daemon.Report) {
 	fmt.Fprint(s.stderr, text)
 }
 
-func hostLogPath(dataDir, session string) string {
-	return filepath.Join(dataDir, "log", "detached-"+filepath.Base(session)+".log")
+// hostLogs returns the folder of the hosts' logs, and the pattern of the names of a session's.
+func hostLogs(dataDir, session string) (dir, pattern string) {
+	return filepath.Join(dataDir, "log"), "detached-" + filepath.Base(session) + "-*.log"
 }
 
-// hostLog opens the file for what a host process writes to standard error: messages before its
-// log is open, and the report of a crash.
+// hostLog makes the file for what a host process writes to standard error: messages before its
+// log is open, and the report of a crash. Each host has a file of its own, because another host
+// of the session may run.
 func hostLog(dataDir, session string) (*os.File, error) {
-	path := hostLogPath(dataDir, session)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	dir, pattern := hostLogs(dataDir, session)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder of the host's log: %w", err)
 	}
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the host's log: %w", err)
 	}
 	return log, nil
 }
 
+// removeHostLog removes the file that is this host's standard error, if it is empty.
+func removeHostLog(stderr *os.File, dataDir, session string) {
+	dir, pattern := hostLogs(dataDir, session)
+	paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // an ID has no special characters
+	for _, path := range paths {
+		removeEmpty(stderr, path)
+	}
+}
+
+// removeEmpty removes the open file at the path, if it is empty.
+func removeEmpty(log *os.File, path string) {
+	info, err := log.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+		return
+	}
+	if named, err := os.Lstat(path); err == nil && os.SameFile(info, named) {
+		_ = os.Remove(path)
+	}
+}
+
 // runHost hosts a detached session: this process was started by detached.
 func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
-	prompt, err := io.ReadAll(io.LimitReader(s.stdin, maxHostPrompt))
+	prompt, err := readOrder(s.stdin)
 	if err != nil {
 		return 0, err
 	}
 	refuse := func(err error) (int, error) {
-		_ = json.NewEncoder(s.stdout).
-			Encode(daemon.Report{Error: redact.Diagnostic(err.Error())})
-			// the reader shows it
+		_ = json.NewEncoder(s.stdout).Encode(daemon.Report{Error: redact.Diagnostic(err.Error())}) // to be shown
 		return 0, err
 	}
 	p, err := f.place(cmd, s)
@@ -198,7 +260,7 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 		return refuse(err)
 	}
 	o := daemon.Options{
-		Session: f.host, Prompt: string(prompt), Report: s.stdout, IdleTimeout: f.idle,
+		Session: f.host, Prompt: prompt, Report: s.stdout, IdleTimeout: f.idle,
 	}
 	for _, path := range f.images {
 		picture, err := image.Read(path)
@@ -211,7 +273,7 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 	f.plan = plans(cmd.Flags())
 	base := f.agent(s, p.resolved, p.dir, "")
 	base.Frontend, base.Attended = "detached", true
-	in, _ := s.server(cmd, base)
+	in, sig := s.server(cmd, base)
 	defer in.release()
 	in.hosts.Base.Attach = clients.Serve
 	in.reportExhausted(s)
@@ -222,12 +284,11 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 	o.Sessions, o.Stops, o.Logger = in.hosts, in.stops, hostLogger(p.resolved)
 	o.Spec = assemble.SessionSpec{
 		Dir: p.dir, Settings: p.flags, By: assemble.User, Worktree: f.worktree.name(),
-		Options: func(o *assemble.Options) { o.Policy = policy },
+		OutsideWorktree: cmd.Flags().Changed("cwd"),
+		Options:         func(o *assemble.Options) { o.Policy = policy },
 	}
-	code := daemon.Run(cmd.Context(), o, clients)
-	if info, err := s.stderr.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		_ = os.Remove(hostLogPath(p.resolved.DataDir, f.host)) // it is empty
-	}
+	code := daemon.Run(sig.ctx, o, clients)
+	removeHostLog(s.stderr, p.resolved.DataDir, f.host)
 	return code, nil
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -157,5 +158,21 @@ func TestRunDetachPlans(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(p.work, "made")); !os.IsNotExist(err) {
 		t.Error("plan mode changed a file:", err)
+	}
+}
+
+// A host does not start with the beginning of a prompt.
+func TestReadOrderRefusesCutPrompt(t *testing.T) {
+	var whole bytes.Buffer
+	if err := json.NewEncoder(&whole).Encode(hostOrder{Prompt: "delete no file"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readOrder(bytes.NewReader(whole.Bytes())); err != nil || got != "delete no file" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for n := range whole.Len() - 2 { // without the end of the object
+		if got, err := readOrder(bytes.NewReader(whole.Bytes()[:n])); err == nil {
+			t.Fatalf("%d bytes are taken: %q", n, got)
+		}
 	}
 }

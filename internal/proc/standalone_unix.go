@@ -59,6 +59,9 @@ func (p Standalone) Start() (_ *StandaloneProcess, err error) {
 // Terminate asks the process to end.
 func (p *StandaloneProcess) Terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) } // it may have ended
 
+// Kill ends the process at once.
+func (p *StandaloneProcess) Kill() { _ = p.cmd.Process.Kill() } // it may have ended
+
 // Wait waits for the end of the process, and returns how it ended.
 func (p *StandaloneProcess) Wait() error { return p.cmd.Wait() }
 

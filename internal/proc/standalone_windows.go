@@ -24,6 +24,9 @@ func (Standalone) Start() (*StandaloneProcess, error) { return nil, errNoStandal
 // Terminate does nothing.
 func (*StandaloneProcess) Terminate() {}
 
+// Kill does nothing.
+func (*StandaloneProcess) Kill() {}
+
 // Wait returns an error.
 func (*StandaloneProcess) Wait() error { return errNoStandalone }
 

@@ -86,16 +86,20 @@ func (c *Clients) absent(since time.Time) bool {
 }
 
 // Run hosts the session until it is idle or closed, or a stop comes, and returns the exit code.
+// The end of ctx, which comes with a stop, means that the prompt must not be accepted any more.
 func Run(ctx context.Context, o Options, clients *Clients) (code int) {
 	opened, err := o.Sessions.Open(ctx, o.Session, o.Spec)
+	if err == nil {
+		err = context.Cause(ctx) // nil before its end
+	}
 	if err == nil {
 		err = o.submit(ctx, opened)
 	}
 	if err != nil {
 		o.report(Report{Error: err.Error()})
-		o.close(event.Shutdown, "host")
-		return stdio.CodeUsage
+		return o.refuse()
 	}
+	ctx = context.WithoutCancel(ctx)
 	var host event.SessionOpened
 	var last uint64
 	opened.View(func(st event.State) { host, last = st.Host, st.Seq })
@@ -104,13 +108,25 @@ func Run(ctx context.Context, o Options, clients *Clients) (code int) {
 	// Ends with the session, which close ends at the latest.
 	go scope.Shield(func(error) {}, func() {
 		defer close(closed)
-		for _, err := range opened.Events(context.WithoutCancel(ctx), last) {
+		for _, err := range opened.Events(ctx, last) {
 			if err != nil {
 				return // the log cannot be read any more
 			}
 		}
 	})()
 	return o.host(ctx, opened, clients, closed)
+}
+
+// refuse ends everything after a failed start.
+func (o Options) refuse() (code int) {
+	select {
+	case stop := <-o.Stops:
+		o.close(stop.Reason, stop.By)
+		return stop.Code
+	default:
+		o.close(event.Shutdown, "host")
+		return stdio.CodeUsage
+	}
 }
 
 // submit submits the prompt. It returns when the prompt is durable.

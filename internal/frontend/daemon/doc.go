@@ -7,6 +7,6 @@
 //	                             ├─ idle for an hour, without clients ─► ends, and the log says so
 //	                             └─ a signal, or the session is closed or taken over ─► ends
 //
-// Read daemon.go first. cmd/settle starts the process and shows the report; ADR 45 says why
+// Read daemon.go first. cmd/settle starts the process and shows the report; ADR 44 says why
 // each session has a process of its own.
 package daemon
