@@ -426,6 +426,10 @@ func (r *remoteTools) promptOf(o prompt.Options) prompt.Prompt {
 	if isOwn {
 		parts = append(parts, prompt.Part{Name: prompt.PartOwn, Text: prompt.Own(prompt.Others)})
 	}
-	parts = append(parts, prompt.Part{Name: "executor", Text: there}, prompt.Part{Name: prompt.PartAppended, Text: o.Append})
+	parts = append(
+		parts,
+		prompt.Part{Name: "executor", Text: there},
+		prompt.Part{Name: prompt.PartAppended, Text: o.Append},
+	)
 	return p.Join(parts...)
 }
