@@ -146,36 +146,40 @@ func (k Worktrees) hidden(ctx context.Context, w event.Worktree) (string, error)
 
 // unwatched counts the files in which git looks for no changes: files that are marked as
 // unchanged, and files that are there although a sparse checkout leaves them out.
-func (k Worktrees) unwatched(ctx context.Context, w event.Worktree) (n int, err error) {
-	index, err := k.git(ctx, w.Path, w.Path, "ls-files", "-v", "-z")
-	if err != nil {
-		return 0, err
-	}
-	root, err := os.OpenRoot(w.Path)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = root.Close() }() // nothing was written
-	for entry := range strings.SplitSeq(index, "\x00") {
+func (k Worktrees) unwatched(ctx context.Context, w event.Worktree) (int, error) {
+	return k.countIndex(ctx, w, "-v", func(root *os.Root, entry string) bool {
 		tag, name, _ := strings.Cut(entry, " ")
-		switch {
-		case tag == "" || tag == "H":
-		case tag != "S":
-			n++
-		default:
-			if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-				n++
-			}
+		switch tag {
+		case "", "H":
+			return false
+		case "S":
+			_, err := root.Lstat(name)
+			return !errors.Is(err, fs.ErrNotExist)
 		}
-	}
-	return n, nil
+		return true
+	})
 }
 
 // submodules counts the submodules in the index whose folder has files. Git makes these
 // folders empty, so the files are somebody's work. Git itself would start "git status" in
 // such a folder, and a command may have planted a repository there.
-func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (n int, err error) {
-	index, err := k.git(ctx, w.Path, w.Path, "ls-files", "--stage", "-z")
+func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (int, error) {
+	return k.countIndex(ctx, w, "--stage", func(root *os.Root, entry string) bool {
+		head, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(head, "160000 ") {
+			return false
+		}
+		list, err := fs.ReadDir(root.FS(), name)
+		return len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
+	})
+}
+
+// countIndex counts the entries of the worktree's index that counts accepts. format is the flag
+// of "git ls-files" that chooses what an entry says.
+func (k Worktrees) countIndex(
+	ctx context.Context, w event.Worktree, format string, counts func(root *os.Root, entry string) bool,
+) (n int, err error) {
+	index, err := k.git(ctx, w.Path, w.Path, "ls-files", format, "-z")
 	if err != nil {
 		return 0, err
 	}
@@ -185,12 +189,7 @@ func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (n int, err
 	}
 	defer func() { _ = root.Close() }() // nothing was written
 	for entry := range strings.SplitSeq(index, "\x00") {
-		head, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(head, "160000 ") {
-			continue
-		}
-		list, err := fs.ReadDir(root.FS(), name)
-		if len(list) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if counts(root, entry) {
 			n++
 		}
 	}

@@ -36,7 +36,7 @@ type CommandDialer struct {
 type tunnel struct {
 	process *proc.Process
 	from    *io.PipeReader
-	stderr  *tail
+	stderr  proc.Tail
 	ctx     context.Context // ends with the stream
 	cancel  context.CancelFunc
 }
@@ -55,14 +55,14 @@ func (w *CommandDialer) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		}
 	}
 	from, to := io.Pipe()
-	t := &tunnel{from: from, stderr: &tail{}}
+	t := &tunnel{from: from, stderr: proc.Tail{Max: reportedTailBytes}}
 	p, err := proc.Start(ctx, proc.Spec{
 		Argv:   append(shell, command),
 		Dir:    w.Dir,
 		Env:    proc.TrustedEnv(w.Env),
 		Input:  proc.PipeInput,
 		Stdout: to,
-		Stderr: t.stderr,
+		Stderr: &t.stderr,
 		Rest:   proc.KeepRest,
 		Marker: w.Marker,
 		Lock:   w.Lock,
@@ -143,27 +143,5 @@ func (t *tunnel) Stderr() string {
 	ctx, cancel := context.WithTimeout(context.Background(), saidTimeout)
 	defer cancel()
 	_, _ = t.process.Wait(ctx)
-	return t.stderr.text()
-}
-
-// tail keeps the end of the written data.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (t *tail) Write(data []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, data...)
-	if n := len(t.data) - reportedTailBytes; n > 0 {
-		t.data = append(t.data[:0], t.data[n:]...)
-	}
-	return len(data), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), "\uFFFD"))
+	return strings.TrimSpace(t.stderr.String())
 }

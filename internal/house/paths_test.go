@@ -112,8 +112,8 @@ func byNameHere() map[string]string {
 		"internal/repo/trust.go: harmless":                           "to whom a directory belongs",
 		"internal/repo/trust.go: actual":                             "to whom a directory belongs",
 		"internal/prompt/rules.go: ruleFiles":                        "names; each rule is read by Project.Read",
-		"internal/skills/agent.go: markdown":                         "names; each file is read by Project.ReadFile",
 		"internal/skills/find.go: folders":                           "names; each skill is read by Project.ReadFile",
+		"internal/skills/find.go: walk":                              "names; each file is read by Project.ReadFile",
 		"internal/skills/find.go: look":                              "names; each skill is read by Project.ReadFile",
 		"internal/skills/sources.go: Read":                           users,
 		"internal/agents/worktree.go: plan":                          "the session's own directory",
@@ -133,9 +133,8 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree_leave.go: remove":                  ours,
 		"internal/agents/worktree_leave.go: discardAll":              ours,
 		"internal/agents/worktree_leave.go: deleteAll":               ours,
-		"internal/agents/worktree_leave.go: unwatched":               ours,
 		"internal/agents/worktree_forsaken.go: leaveForsaken":        ours,
-		"internal/agents/worktree_leave.go: submodules":              "settle's own worktree; below it, os.Root follows no link out",
+		"internal/agents/worktree_leave.go: countIndex":              "settle's own worktree; below it, os.Root follows no link out",
 	}
 }
 

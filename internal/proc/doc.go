@@ -60,5 +60,6 @@
 //   - probe_linux.go: tests that the sandbox confines
 //   - procfs_linux.go: processes, their command lines and descendants by /proc
 //   - seclude_linux.go: denies others access to this process
+//   - tail.go: the end of a process's standard error
 //   - environment.go: which variables helper programs of settle receive
 package proc

@@ -131,3 +131,19 @@ func (w *writableFolders) mentionedIn(text, separators string) bool {
 		return strings.ContainsAny(folder, separators) && strings.Contains(text, folder)
 	})
 }
+
+// Overlay returns an environment in which replacements replace variables of the same name.
+func Overlay(env, replacements []string) []string {
+	names := map[string]bool{}
+	for _, entry := range replacements {
+		name, _, _ := strings.Cut(entry, "=")
+		names[name] = true
+	}
+	out := make([]string, 0, len(env)+len(replacements))
+	for _, entry := range env {
+		if name, _, _ := strings.Cut(entry, "="); !names[name] {
+			out = append(out, entry)
+		}
+	}
+	return append(out, replacements...)
+}

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -147,30 +145,12 @@ func (f *FoundAgents) add(a Agent, err error) {
 
 // markdown returns the Markdown files of a place, in order.
 func (s Sources) markdown(p Place) (out []string) {
-	looked := 0
-	var walk func(dir string, depth int)
-	walk = func(dir string, depth int) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return
+	s.walk(p, func(path string, isFolder bool) (enter bool) {
+		if !isFolder && filepath.Ext(path) == ".md" {
+			out = append(out, path)
 		}
-		for _, e := range entries {
-			if looked++; looked > maxEntries {
-				return
-			}
-			path := filepath.Join(dir, e.Name())
-			isFolder, inside := s.look(p, path, e.Type())
-			switch {
-			case isFolder && inside && depth < maxDepth:
-				walk(path, depth+1)
-			case !isFolder && filepath.Ext(e.Name()) == ".md":
-				out = append(out, path)
-			}
-		}
-	}
-	if isFolder, inside := s.look(p, p.Dir, fs.ModeSymlink); isFolder && inside {
-		walk(p.Dir, 1)
-	}
+		return isFolder
+	})
 	return out
 }
 

@@ -79,6 +79,22 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 // SKILL.md settle reports as unusable. It follows links to folders, because people keep
 // their skills elsewhere; in a project, only within the project.
 func (s Sources) folders(p Place) (out []string) {
+	s.walk(p, func(path string, isFolder bool) (enter bool) {
+		if name := filepath.Base(path); name == ".git" || name == "node_modules" || !isFolder {
+			return false
+		}
+		if _, err := os.Lstat(filepath.Join(path, FileName)); err == nil {
+			out = append(out, path)
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// walk calls visit for the entries of a place, in order and within limits. It enters the folders
+// that visit chooses, as far as they stay within the place's limits.
+func (s Sources) walk(p Place, visit func(path string, isFolder bool) (enter bool)) {
 	looked := 0
 	var walk func(dir string, depth int)
 	walk = func(dir string, depth int) {
@@ -92,12 +108,7 @@ func (s Sources) folders(p Place) (out []string) {
 			}
 			path := filepath.Join(dir, e.Name())
 			isFolder, inside := s.look(p, path, e.Type())
-			if e.Name() == ".git" || e.Name() == "node_modules" || !isFolder {
-				continue
-			}
-			if _, err := os.Lstat(filepath.Join(path, FileName)); err == nil {
-				out = append(out, path)
-			} else if inside && depth < maxDepth {
+			if visit(path, isFolder) && inside && depth < maxDepth {
 				walk(path, depth+1)
 			}
 		}
@@ -105,7 +116,6 @@ func (s Sources) folders(p Place) (out []string) {
 	if isFolder, inside := s.look(p, p.Dir, fs.ModeSymlink); isFolder && inside {
 		walk(p.Dir, 1)
 	}
-	return out
 }
 
 // look reports whether a path of a place is a folder or a link to one, and whether it stays

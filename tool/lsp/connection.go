@@ -38,7 +38,7 @@ type connection struct {
 	process   *proc.Process
 	rpc       *jsonrpc.Conn
 	cut       context.CancelFunc // ends the connection
-	complaint tail
+	complaint proc.Tail
 	drained   chan struct{} // closed when no process is left
 	survivors []string      // valid after drained is closed
 
@@ -50,10 +50,12 @@ type connection struct {
 // the start.
 func connect(ctx, life context.Context, c *Config, l Language, start starter) (*connection, error) {
 	life, cut := context.WithCancel(life)
-	conn := &connection{found: newPublished(), cut: cut, drained: make(chan struct{})}
+	conn := &connection{
+		found: newPublished(), cut: cut, drained: make(chan struct{}), complaint: proc.Tail{Max: maxComplaint},
+	}
 	out, in := io.Pipe()
 	spec := proc.Spec{
-		Argv: append([]string{l.program}, l.Args...), Dir: c.Dir, Env: overlaid(c.Env(), l.Env), Marker: c.Marker,
+		Argv: append([]string{l.program}, l.Args...), Dir: c.Dir, Env: proc.Overlay(c.Env(), l.Env), Marker: c.Marker,
 		Lock: c.Lock, Input: proc.PipeInput, Stdout: in, Stderr: &conn.complaint,
 	}
 	var err error
@@ -158,7 +160,7 @@ func (c *connection) failure() error {
 }
 
 func (c *connection) complained() string {
-	if text := c.complaint.String(); text != "" {
+	if text := terminal.OneLine(c.complaint.String()); text != "" {
 		return "; its standard error ends: " + text
 	}
 	return ""
@@ -226,42 +228,4 @@ func (c *connection) Handle(_ context.Context, r *jsonrpc.Request) {
 	default:
 		r.Fail(jsonrpc.MethodNotFound(r.Method))
 	}
-}
-
-// tail keeps the end of the written data.
-type tail struct {
-	mu   sync.Mutex // guards text
-	text []byte
-}
-
-// Write implements [io.Writer].
-func (t *tail) Write(data []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, data[max(0, len(data)-maxComplaint):]...)
-	t.text = t.text[max(0, len(t.text)-maxComplaint):]
-	return len(data), nil
-}
-
-// String returns the last lines, joined.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return terminal.OneLine(strings.ToValidUTF8(string(t.text), "\uFFFD"))
-}
-
-// overlaid returns an environment in which replacements replace variables of the same name.
-func overlaid(env, replacements []string) []string {
-	out := make([]string, 0, len(env)+len(replacements))
-	for _, entry := range env {
-		name, _, _ := strings.Cut(entry, "=")
-		replaced := false
-		for _, r := range replacements {
-			replaced = replaced || strings.HasPrefix(r, name+"=")
-		}
-		if !replaced {
-			out = append(out, entry)
-		}
-	}
-	return append(out, replacements...)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -337,7 +336,7 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	if !in.On() {
 		inherited = proc.TrustedEnv(inherited)
 	}
-	env := overlaid(overlaid(inherited, []string{projectVariable + "=" + c.Dir}), s.Env)
+	env := proc.Overlay(proc.Overlay(inherited, []string{projectVariable + "=" + c.Dir}), s.Env)
 	spec := proc.Spec{Argv: s.Argv, Dir: c.dirOf(s), Env: env, Marker: c.Marker, Lock: c.Lock}
 	p, err := startPipe(ctx, spec, func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		switch {
@@ -357,19 +356,3 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 
 // dirOf returns the working directory of a server.
 func (c *Config) dirOf(s Server) string { return cmp.Or(s.Dir, c.Dir) }
-
-// overlaid returns an environment in which replacements replace variables of the same name.
-func overlaid(env, replacements []string) []string {
-	names := map[string]bool{}
-	for _, entry := range replacements {
-		name, _, _ := strings.Cut(entry, "=")
-		names[name] = true
-	}
-	out := make([]string, 0, len(env)+len(replacements))
-	for _, entry := range env {
-		if name, _, _ := strings.Cut(entry, "="); !names[name] {
-			out = append(out, entry)
-		}
-	}
-	return append(out, replacements...)
-}

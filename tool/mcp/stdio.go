@@ -42,7 +42,7 @@ type pipe struct {
 	process   *proc.Process
 	lines     chan []byte
 	outgoing  chan []byte
-	complaint tail              // end of its standard error
+	complaint proc.Tail         // end of its standard error
 	queue     []jsonrpc.Message // of a batch; only Read uses it
 
 	ended     chan struct{} // closed when lines has all output from before the exit
@@ -63,6 +63,7 @@ func startPipe(ctx context.Context, spec proc.Spec,
 	c := &pipe{
 		lines: make(chan []byte, maxWaiting), outgoing: make(chan []byte, maxUnsent),
 		ended: make(chan struct{}), closed: life.Done(), cut: cut, drained: make(chan struct{}),
+		complaint: proc.Tail{Max: maxComplaint},
 	}
 	spec.Input, spec.Stdout, spec.Stderr = proc.PipeInput, &splitter{to: c}, &c.complaint
 	var err error
@@ -124,7 +125,7 @@ func (c *pipe) failure() error {
 }
 
 func (c *pipe) complained() string {
-	if text := c.complaint.String(); text != "" {
+	if text := terminal.OneLine(c.complaint.String()); text != "" {
 		return "; its standard error ends: " + text
 	}
 	return ""
@@ -280,28 +281,6 @@ func (s *splitter) Write(data []byte) (int, error) {
 		}
 	}
 	return all, nil
-}
-
-// tail keeps the end of the written data.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(data []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, data[max(0, len(data)-maxComplaint):]...)
-	t.text = t.text[max(0, len(t.text)-maxComplaint):]
-	return len(data), nil
-}
-
-// String returns the last lines, joined.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return terminal.OneLine(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 }
 
 // Connect implements sdk.Transport.

@@ -159,9 +159,6 @@ type heldCall struct {
 	verdict *fleet.Verdict
 }
 
-// minShort is how many characters of an id are shown at least.
-const minShort = 8
-
 // heldCalls returns the calls of the units that are held, also those that have a verdict while their
 // unit waits for another one.
 func (f *fleetOf) heldCalls(ctx context.Context, filter index.Filter) (calls []heldCall, err error) {
@@ -180,21 +177,13 @@ func (f *fleetOf) heldCalls(ctx context.Context, filter index.Filter) (calls []h
 			break
 		}
 	}
-	order := make([]int, len(calls))
-	for n := range order {
-		order[n] = n
-		calls[n].short = calls[n].ID[:min(minShort, len(calls[n].ID))]
+	var ids []string
+	for _, c := range calls {
+		ids = append(ids, c.ID)
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(calls[a].ID, calls[b].ID) })
-	for n := 1; n < len(order); n++ {
-		a, b := &calls[order[n-1]], &calls[order[n]]
-		same := 0
-		for same < min(len(a.ID), len(b.ID)) && a.ID[same] == b.ID[same] {
-			same++
-		}
-		for _, c := range []*heldCall{a, b} {
-			c.short = c.ID[:min(max(same+1, len(c.short)), len(c.ID))]
-		}
+	short := store.Shortest(ids)
+	for n := range calls {
+		calls[n].short = short[calls[n].ID]
 	}
 	return calls, nil
 }
@@ -233,7 +222,7 @@ func (f *fleetOf) decided(ctx context.Context, id string) (calls []heldCall, err
 		for n, v := range u.Verdicts {
 			if strings.HasPrefix(v.Call, id) {
 				calls = append(calls, heldCall{
-					HeldCall: fleet.HeldCall{ID: v.Call}, unit: u, short: v.Call[:min(minShort, len(v.Call))],
+					HeldCall: fleet.HeldCall{ID: v.Call}, unit: u, short: store.Shortest([]string{v.Call})[v.Call],
 					verdict: &u.Verdicts[n],
 				})
 			}

@@ -43,14 +43,13 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 			})
 		}
 	}
+	var ids []string
+	for _, h := range list {
+		ids = append(ids, h.ID)
+	}
+	short := Shortest(ids)
 	for n := range list {
-		enough := minShown
-		for m := range list {
-			if m != n && list[m].ID != list[n].ID {
-				enough = max(enough, shared(list[m].ID, list[n].ID)+1)
-			}
-		}
-		list[n].Short = list[n].ID[:min(enough, len(list[n].ID))]
+		list[n].Short = short[list[n].ID]
 	}
 	return list, nil
 }

@@ -23,8 +23,13 @@ func Beginnings(dataDir string) (map[string]string, error) {
 	for _, e := range list {
 		ids = append(ids, e.Session)
 	}
-	slices.Sort(ids)
-	out := map[string]string{}
+	return Shortest(ids), err
+}
+
+// Shortest returns for each ID the beginning that no other of the IDs has.
+func Shortest(ids []string) map[string]string {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	out := make(map[string]string, len(ids))
 	for n, id := range ids {
 		enough := minShown
 		for _, near := range []int{n - 1, n + 1} { // the ids that have most in common with it
@@ -37,7 +42,7 @@ func Beginnings(dataDir string) (map[string]string, error) {
 		}
 		out[id] = id[:min(enough, len(id))]
 	}
-	return out, err
+	return out
 }
 
 // shared returns how many bytes two ids begin with alike.
