@@ -40,8 +40,7 @@ func BenchmarkIdleSession(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(
-		float64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse)/float64(n),
-		"resident-B/session",
+		float64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse)/float64(n), "resident-B/session",
 	)
 	if err := host.Close(context.Background()); err != nil {
 		b.Error(err)

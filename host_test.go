@@ -195,9 +195,7 @@ func TestPastedSecretsAreMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(script.Fail(&model.Error{Kind: model.ErrAuth, Message: "no", RetryAfter: -1}))
 		s := newSession(
-			t,
-			newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}),
-			"",
+			t, newHost(t, "", settle.SessionConfig{Model: model.Config{Provider: m}, Secrets: []string{secret}}), "",
 		)
 		turn, err := s.Submit(t.Context(), "my key is "+secret+", is it not?")
 		if err != nil {

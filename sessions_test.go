@@ -158,8 +158,7 @@ func TestSetTools(t *testing.T) {
 	s := newSession(
 		t,
 		newHost(
-			t,
-			"",
+			t, "",
 			settle.SessionConfig{Model: model.Config{Provider: m}, Tools: []tool.Tool{named("kept"), named("old")}},
 		),
 		"",

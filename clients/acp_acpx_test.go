@@ -93,13 +93,8 @@ func (u *acpxUser) ends(code int, args []string, words ...string) result {
 	all := r.stdout + r.stderr
 	if r.code != code || !has(all, words) {
 		u.t.Errorf(
-			"acpx %q ended with code %d; want %d, and the words %q\nstdout:\n%s\nstderr:\n%s",
-			args,
-			r.code,
-			code,
-			words,
-			r.stdout,
-			r.stderr,
+			"acpx %q ended with code %d; want %d, and the words %q\nstdout:\n%s\nstderr:\n%s", args, r.code, code,
+			words, r.stdout, r.stderr,
 		)
 	}
 	return r
@@ -244,8 +239,7 @@ func TestAcpxJSON(t *testing.T) {
 	u := useAcpx(
 		t,
 		modeltest.NewServer(
-			t,
-			modeltest.Script(modeltest.Reply(shellCall("echo out; exit 3")), modeltest.Say("Done.")),
+			t, modeltest.Script(modeltest.Reply(shellCall("echo out; exit 3")), modeltest.Say("Done.")),
 		),
 	)
 	r := u.ok([]string{"--approve-all", "--format", "json", "exec", "go"})
@@ -348,9 +342,7 @@ func TestAcpxCancel(t *testing.T) {
 		for where, turn := range acpxTurns() {
 			t.Run(name+"/"+where, func(t *testing.T) {
 				u := useAcpx(
-					t,
-					modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on."))),
-					"--permission",
+					t, modeltest.NewServer(t, modeltest.Script(turn, modeltest.Say("I go on."))), "--permission",
 					"allow",
 				)
 				u.ok([]string{"sessions", "new"})

@@ -30,8 +30,7 @@ func TestACPSchema(t *testing.T) {
 		),
 		modeltest.Reply(
 			modeltest.Call(
-				"apply_patch",
-				`{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`,
+				"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}`,
 			),
 			modeltest.Call("read", `{"path":"a.txt","offset":2}`),
 		),
@@ -102,8 +101,7 @@ func TestACPModel(t *testing.T) {
 	}
 	a = p.answer(
 		p.send(
-			"session/set_config_option",
-			map[string]any{"sessionId": session, "configId": "model", "value": "nobody/x"},
+			"session/set_config_option", map[string]any{"sessionId": session, "configId": "model", "value": "nobody/x"},
 		),
 	)
 	if a.Error == nil || a.Error.Code != -32602 || !strings.Contains(a.Error.Message, "nobody") {
@@ -251,12 +249,7 @@ func TestACPClientGoesAway(t *testing.T) {
 func TestACPParentDies(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(shellCall(acpStubborn))))
 	p := acpStartBy(
-		t,
-		[]string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"},
-		srv,
-		nil,
-		"--permission",
-		"allow",
+		t, []string{"/bin/sh", "-c", `exec 3<&0; "$@" <&3 3<&- & wait`, "sh"}, srv, nil, "--permission", "allow",
 	)
 	session := p.open("", nil)
 	id := p.prompt(session, "go")

@@ -159,10 +159,7 @@ func TestCodexACP(t *testing.T) {
 		modeltest.Reply(
 			modeltest.Think("I look first."),
 			modeltest.Text("Let me look. "),
-			modeltest.Call(
-				"shell",
-				`{"command":"python3 -c 'print(6*7)'; exit 3"}`,
-			),
+			modeltest.Call("shell", `{"command":"python3 -c 'print(6*7)'; exit 3"}`),
 			modeltest.Call("write", `{"path":"a.txt","content":"one\ntwo\n"}`),
 			modeltest.Call("read", `{"path":"b.txt"}`),
 		),
@@ -269,8 +266,7 @@ func TestCodexACPFaults(t *testing.T) {
 		for _, typed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, extension %v", name, typed), func(t *testing.T) {
 				srv := modeltest.NewServer(
-					t,
-					modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)),
+					t, modeltest.Script(modeltest.Say("A rather long answer, in several pieces.").With(c.fault)),
 				)
 				s := newAppStage(t, srv, c.env...)
 				s.limit(1)
@@ -334,8 +330,7 @@ func TestCodexACPKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := modeltest.NewServer(
-				t,
-				modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")),
+				t, modeltest.Script(modeltest.Reply(appStubborn()), modeltest.Say("Where were we?")),
 			)
 			s := newAppStage(t, srv)
 			dead := s.adapted(

@@ -51,13 +51,8 @@ var appGenerated = sync.OnceValues(func() (string, error) {
 	defer cancel()
 	out := filepath.Join(scratch, "out")
 	cmd := exec.CommandContext(
-		ctx,
-		filepath.Join(packages, "node_modules", ".bin", "codex"),
-		"app-server",
-		"generate-json-schema",
-		"--experimental",
-		"--out",
-		out,
+		ctx, filepath.Join(packages, "node_modules", ".bin", "codex"), "app-server", "generate-json-schema",
+		"--experimental", "--out", out,
 	)
 	cmd.Env = []string{
 		"HOME=" + scratch,

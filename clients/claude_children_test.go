@@ -44,11 +44,7 @@ func TestClaudeChildren(t *testing.T) {
 				case s.Parent != "":
 					if s.Parent != call || !open || s.Agent == "" {
 						t.Errorf(
-							"%s: a message of %q, agent %q, outside of the call %q",
-							options,
-							s.Parent,
-							s.Agent,
-							call,
+							"%s: a message of %q, agent %q, outside of the call %q", options, s.Parent, s.Agent, call,
 						)
 					}
 					got = append(

@@ -120,8 +120,7 @@ func claudeHome(c client) string {
 // An interrupt that comes before the first turn has begun is not lost (C10).
 func TestClaudeInterruptEarly(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Say("This takes its time.").With(modeltest.Silence(modeltest.AfterHeaders))),
+		t, modeltest.Script(modeltest.Say("This takes its time.").With(modeltest.Silence(modeltest.AfterHeaders))),
 	)
 	s := agentSDK(t, srv, "early", `{}`).talk(t)
 	if r := s.results(t, "error_during_execution")[0]; !strings.Contains(strings.Join(r.Errors, " "), "interrupted") {

@@ -132,9 +132,7 @@ func TestClaudeRefusals(t *testing.T) {
 func TestClaudeModelAndPrompt(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("1"), modeltest.Say("2")))
 	s := agentSDK(
-		t,
-		srv,
-		"model",
+		t, srv, "model",
 		`{"model":"sonnet","systemPrompt":"You are a pirate.","disallowedTools":["Bash","Edit(src/**)"],"effort":"low"}`,
 	).talk(t)
 	s.results(t, "success", "success")
@@ -156,14 +154,10 @@ func TestClaudeModelAndPrompt(t *testing.T) {
 
 func TestClaudeLimit(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Never.")),
+		t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Never.")),
 	)
 	s := agentSDK(
-		t,
-		srv,
-		"query",
-		`{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`,
+		t, srv, "query", `{"maxTurns":1,"systemPrompt":{"type":"preset","preset":"claude_code","append":"Be brief."}}`,
 	).talk(t)
 	if r := s.results(t, "error_max_turns")[0]; r.Turns != 1 || r.Terminal != "max_turns" {
 		t.Errorf("result %+v", r)
@@ -176,9 +170,7 @@ func TestClaudeLimit(t *testing.T) {
 func TestClaudeSchema(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say(`{"n":1}`)))
 	s := agentSDK(
-		t,
-		srv,
-		"query",
+		t, srv, "query",
 		`{"outputFormat":{"type":"json_schema","schema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"],"additionalProperties":false}}}`,
 	).talk(t)
 	if r := s.results(t, "success")[0]; string(r.Structured) != `{"n":1}` {
@@ -227,11 +219,7 @@ func TestClaudeServersAndAgents(t *testing.T) {
 		modeltest.Reply(modeltest.Call("mine__hang", `{}`)),
 	))
 	s := agentSDK(
-		t,
-		srv,
-		"servers",
-		`{"strictMcpConfig":true,"disallowedTools":["mcp__mine__fail"]}`,
-		"SERVER="+server,
+		t, srv, "servers", `{"strictMcpConfig":true,"disallowedTools":["mcp__mine__fail"]}`, "SERVER="+server,
 		"MEMORY_FILE_PATH="+filepath.Join(t.TempDir(), "memory.json"),
 	).talk(t)
 	s.results(t, "error_during_execution")
@@ -247,8 +235,7 @@ func TestClaudeServersAndAgents(t *testing.T) {
 	}
 	// The search starts "other", a program that the client names: that needs an approval.
 	if want := []string{"mcp__mine__add", "tool_search", "mcp__other__read_graph", "mcp__mine__hang"}; !slices.Equal(
-		named,
-		want,
+		named, want,
 	) {
 		t.Errorf("asked about %q, want %q", named, want)
 	}
@@ -305,8 +292,7 @@ func TestClaudePrint(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.NewServer(
-				t,
-				modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Done.")),
+				t, modeltest.Script(modeltest.Reply(modeltest.Call("list", `{}`)), modeltest.Say("Done.")),
 			)
 			as := agentSDK(t, srv, "query", `{}`)
 			as.stdin = c.stdin

@@ -224,9 +224,7 @@ func TestClaudePartialMessages(t *testing.T) {
 		modeltest.Reply(modeltest.Text("Let me look around."), claudeWrite("a")), modeltest.Say("Done."),
 	))
 	s := agentSDK(
-		t,
-		srv,
-		"query",
+		t, srv, "query",
 		`{"permissionMode":"bypassPermissions","allowDangerouslySkipPermissions":true,"includePartialMessages":true}`,
 	).talk(t)
 	s.results(t, "success")

@@ -32,8 +32,7 @@ func flagsOf(help, pattern string) map[string]bool {
 // Every flag of the real codex is one of settle's, and takes a value there too.
 func TestExecFlags(t *testing.T) {
 	ours := flagsOf(
-		execBinary(t, nil, home(t), "--help").run(t).stdout,
-		`(?m)^ {2,6}(?:(-\w), )?(--[a-z-]+)( [A-Za-z=_]+)? {2,}\S`,
+		execBinary(t, nil, home(t), "--help").run(t).stdout, `(?m)^ {2,6}(?:(-\w), )?(--[a-z-]+)( [A-Za-z=_]+)? {2,}\S`,
 	)
 	for _, command := range [][]string{{"exec"}, {"exec", "resume"}} {
 		c := bin(t, "codex", append(command, "--help")...)
@@ -45,11 +44,7 @@ func TestExecFlags(t *testing.T) {
 		for name, value := range theirs {
 			if has, ok := ours[name]; !ok || has != value {
 				t.Errorf(
-					"codex %v: %s takes a value: %t; settle has it: %t, with a value: %t",
-					command,
-					name,
-					value,
-					ok,
+					"codex %v: %s takes a value: %t; settle has it: %t, with a value: %t", command, name, value, ok,
 					has,
 				)
 			}
@@ -104,18 +99,8 @@ func TestExecLinesAreCodexs(t *testing.T) {
 	}
 	theirsServer := modeltest.NewServer(t, turns("exec_command", `{"cmd":"echo a; exit 3"}`))
 	codex := bin(
-		t,
-		"codex",
-		"exec",
-		"--json",
-		"--skip-git-repo-check",
-		"-s",
-		"danger-full-access",
-		"-m",
-		"gpt-5",
-		"-c",
-		"model_provider=x",
-		"-c",
+		t, "codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "-m", "gpt-5", "-c",
+		"model_provider=x", "-c",
 		`model_providers.x={name="x",base_url="`+theirsServer.OpenAI()+`",env_key="CODEX_API_KEY",request_max_retries=0,stream_max_retries=0}`,
 	)
 	codex.env = home(t, "CODEX_API_KEY=sk-of-the-client-1234567890", "CODEX_HOME="+t.TempDir())

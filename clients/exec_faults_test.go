@@ -43,9 +43,7 @@ func TestExecAbort(t *testing.T) {
 			mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + filepath.Base(t.TempDir()) + t.Name()
 			env := home(t, mark)
 			said := execRun(
-				t,
-				srv,
-				execPlan{Turns: []execTurn{{Input: "go", Stream: true, Abort: tt.abort}, {Input: "go on"}}},
+				t, srv, execPlan{Turns: []execTurn{{Input: "go", Stream: true, Abort: tt.abort}, {Input: "go on"}}},
 				env,
 			)
 			execClosed(t, said)
@@ -302,8 +300,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lines := strings.Split(strings.TrimSpace(string(raw)), "\n"); !strings.HasPrefix(
-			lines[len(lines)-1],
-			`{"type":"turn.failed"`,
+			lines[len(lines)-1], `{"type":"turn.failed"`,
 		) {
 			t.Errorf("the last line is %s", lines[len(lines)-1])
 		}
@@ -313,8 +310,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 // Whoever starts it with nohup means it to outlive its parent.
 func TestExecNohup(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")),
+		t, modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")),
 	)
 	mark := "EXEC_MARK=" + filepath.Base(t.TempDir()) + t.Name()
 	c := execBinary(t, srv, home(t, mark), "--json", "--yolo", "-m", "gpt-5")

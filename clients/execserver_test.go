@@ -72,25 +72,12 @@ func codexOn(t *testing.T, address, dir, sandbox string, turns ...modeltest.Turn
 	sc.Rules.Off = true // what codex sends is not what is tested
 	srv := modeltest.NewServer(t, sc)
 	c := bin(
-		t,
-		"codex",
-		"exec",
-		"--json",
-		"--skip-git-repo-check",
-		"-s",
-		sandbox,
-		"-m",
-		"gpt-5",
-		"-c",
-		"model_provider=x",
+		t, "codex", "exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m", "gpt-5", "-c", "model_provider=x",
 		"-c",
 		`model_providers.x={name="x",base_url="`+srv.OpenAI()+`",env_key="CODEX_API_KEY",request_max_retries=0,stream_max_retries=0}`,
 	)
 	c.env = home(
-		t,
-		"CODEX_API_KEY=sk-of-the-client-1234567890",
-		"CODEX_HOME="+t.TempDir(),
-		"CODEX_EXEC_SERVER_URL="+address,
+		t, "CODEX_API_KEY=sk-of-the-client-1234567890", "CODEX_HOME="+t.TempDir(), "CODEX_EXEC_SERVER_URL="+address,
 	)
 	c.stdin, c.dir = "go", dir
 	return c.run(t)
@@ -467,11 +454,7 @@ func TestExecServerSurvivors(t *testing.T) {
 				}
 			}
 			t.Logf(
-				"%s: %s: %d of %d escapes leave something, %d processes in all",
-				name,
-				ending,
-				escaped,
-				len(escapes),
+				"%s: %s: %d of %d escapes leave something, %d processes in all", name, ending, escaped, len(escapes),
 				processes,
 			)
 		}

@@ -72,14 +72,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	// Not "npm ci": it refuses a lock in which a package that nobody publishes
 	// any more is optional.
 	cmd := exec.CommandContext(
-		ctx,
-		"npm",
-		"install",
-		"--omit=optional",
-		"--ignore-scripts",
-		"--no-audit",
-		"--no-fund",
-		"--loglevel=error",
+		ctx, "npm", "install", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
 	)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -182,8 +182,7 @@ func formTools(s *sdk.Server) {
 				message = "Please review this"
 			}
 			res, err := req.Session.Elicit(
-				ctx,
-				&sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)},
+				ctx, &sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(schema)},
 			)
 			if err != nil {
 				return nil, err

@@ -106,8 +106,7 @@ func mcpInspect(t *testing.T, srv *modeltest.Server, env []string, args ...strin
 // standard streams and over HTTP.
 func TestMCPInspector(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")),
+		t, modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")),
 	)
 	env := home(t, "SETTLE_PERMISSION=allow")
 	dir := t.TempDir()
@@ -136,13 +135,7 @@ func TestMCPInspector(t *testing.T) {
 		t.Errorf("the run: %+v", first)
 	}
 	again := inspect(
-		"--method",
-		"tools/call",
-		"--tool-name",
-		"reply",
-		"--tool-arg",
-		"session="+first.Session,
-		"prompt=more",
+		"--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+first.Session, "prompt=more",
 	)
 	if again.Answer != "Again." || again.Session != first.Session {
 		t.Errorf("the reply: %+v", again)
@@ -164,21 +157,8 @@ func TestMCPInspectorOverHTTP(t *testing.T) {
 	address, token := mcpOverHTTP(t, srv)
 	inspect := func(token string) result {
 		c := bin(
-			t,
-			"mcp-inspector",
-			"--cli",
-			"--server-url",
-			address,
-			"--transport",
-			"http",
-			"--header",
-			"Authorization: Bearer "+token,
-			"--method",
-			"tools/call",
-			"--tool-name",
-			"run",
-			"--tool-arg",
-			"prompt=go",
+			t, "mcp-inspector", "--cli", "--server-url", address, "--transport", "http", "--header",
+			"Authorization: Bearer "+token, "--method", "tools/call", "--tool-name", "run", "--tool-arg", "prompt=go",
 		)
 		c.env = home(t)
 		return c.run(t)
@@ -329,8 +309,7 @@ func TestMCPKilledClient(t *testing.T) {
 	gone(t, mcpHome(c), goneTimeout)
 	session := aborted(t, c.env, "shutdown")
 	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(
-		r.stdout,
-		"I go on.",
+		r.stdout, "I go on.",
 	) {
 		t.Errorf("the reply: %s\n%s", r.stdout, r.stderr)
 	}

@@ -40,8 +40,7 @@ func promptServers(t *testing.T, dir string, env ...string) []string {
 	script := filepath.Join(dir, "hangs.js")
 	text := fmt.Sprintf(
 		"[mcp.everything]\ncommand = %q\nargs = [\"stdio\"]\nstart_timeout = \"90s\"\n[mcp.hangs]\ncommand = [\"node\", %q]\nstart_timeout = \"90s\"\n",
-		filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-everything"),
-		script,
+		filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-everything"), script,
 	)
 	for path, text := range map[string]string{config: text, script: hangingServer} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -73,17 +72,11 @@ func awaitPath(t *testing.T, path string) {
 // was never asked, of the Claude Agent SDK and of ACP.
 func TestPromptsFromNpm(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three"), modeltest.Say("four")),
+		t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three"), modeltest.Say("four")),
 	)
 	env := promptServers(
-		t,
-		t.TempDir(),
-		"OPENAI_API_KEY="+acpKey,
-		"OPENAI_BASE_URL="+srv.OpenAI(),
-		"CLAUDE="+settle(t),
-		"ANTHROPIC_BASE_URL="+srv.Anthropic(),
-		"ANTHROPIC_API_KEY=sk-ant-0123456789abcdef0123",
+		t, t.TempDir(), "OPENAI_API_KEY="+acpKey, "OPENAI_BASE_URL="+srv.OpenAI(), "CLAUDE="+settle(t),
+		"ANTHROPIC_BASE_URL="+srv.Anthropic(), "ANTHROPIC_API_KEY=sk-ant-0123456789abcdef0123",
 	)
 	run := func(prompt string) result {
 		t.Helper()
@@ -108,8 +101,7 @@ func TestPromptsFromNpm(t *testing.T) {
 	sent(0, "What's weather in New York, NY?")
 	if r := run("/everything__args-prompt"); r.code != 2 ||
 		!strings.Contains(
-			r.stderr,
-			"/everything__args-prompt needs city; usage: /everything__args-prompt city [state]",
+			r.stderr, "/everything__args-prompt needs city; usage: /everything__args-prompt city [state]",
 		) {
 		t.Errorf("%+v", r)
 	}

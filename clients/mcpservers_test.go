@@ -73,8 +73,7 @@ env = { MEMORY_FILE_PATH = %q }
 		call("files__write_file", `{"path":`+string(path)+`,"content":"written"}`),
 		call("everything__echo", `{"message":"hello, everything"}`),
 		call(
-			"memory__create_entities",
-			`{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`,
+			"memory__create_entities", `{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`,
 		),
 		call("memory__read_graph", `{}`),
 		read("everything", ""),

@@ -128,8 +128,7 @@ func gates(s State, t *Turn) []move {
 	var list []move
 	for _, i := range slices.Concat(t.Inputs, s.Waiting) {
 		list = append(
-			list,
-			one(Event{Turn: t.ID, Data: HookStarted{Hook: s.NextHook(0), Event: HookPrompt, Input: i.ID}}),
+			list, one(Event{Turn: t.ID, Data: HookStarted{Hook: s.NextHook(0), Event: HookPrompt, Input: i.ID}}),
 		)
 	}
 	return list
@@ -140,15 +139,13 @@ func childMoves(s State, c *Child) []move {
 	var list []move
 	if c.Background() {
 		list = append(
-			list,
-			one(Event{Data: ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Child: c.Child}}),
+			list, one(Event{Data: ApprovalRequested{Approval: s.NextApproval(), Tool: "shell", Child: c.Child}}),
 		)
 	}
 	a := c.waits()
 	if a == nil {
 		return append(
-			list,
-			one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}),
+			list, one(Event{Turn: c.Turn, Item: c.Item, Data: ChildEnded{Child: c.Child, Outcome: Completed}}),
 		)
 	}
 	return append(list, func(t *rapid.T) []Event {

@@ -16,9 +16,7 @@ func TestGlossaryHasTerms(t *testing.T) {
 	}
 	for _, term := range slices.Concat(AnswerTerms(), ModeTerms(), EndingTerms()) {
 		row := strings.ReplaceAll(
-			fmt.Sprintf("\n| `%s` | %s | %s |\n", term.Value, term.Words, term.Past),
-			"|  |",
-			"| |",
+			fmt.Sprintf("\n| `%s` | %s | %s |\n", term.Value, term.Words, term.Past), "|  |", "| |",
 		)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/reference/glossary.md has no row %q", row)

@@ -86,10 +86,7 @@ func blocks(n int, marked ...int) string {
 
 func claude(model, more, content string) string {
 	return fmt.Sprintf(
-		`{"model":%q,"max_tokens":10%s,"messages":[{"role":"user","content":[%s]}]}`,
-		model,
-		more,
-		content,
+		`{"model":%q,"max_tokens":10%s,"messages":[{"role":"user","content":[%s]}]}`, model, more, content,
 	)
 }
 
@@ -101,11 +98,7 @@ func near(t *testing.T, what string, got spent, read, write int) {
 	}
 	if !in(got.Read, read) || !in(got.Write, write) {
 		t.Errorf(
-			"%s: read %d and wrote %d tokens, want about %d and %d blocks of 100",
-			what,
-			got.Read,
-			got.Write,
-			read,
+			"%s: read %d and wrote %d tokens, want about %d and %d blocks of 100", what, got.Read, got.Write, read,
 			write,
 		)
 	}
@@ -125,11 +118,8 @@ func TestCacheOfMessages(t *testing.T) {
 		near(t, "19 blocks further", c.ask(claude(sonnet, "", blocks(55, 55))), 36, 19)
 		near(t, "another model", c.ask(claude("claude-sonnet-4-6", "", blocks(55, 55))), 0, 55)
 		near(
-			t,
-			"5 minutes later",
-			func() spent { time.Sleep(5 * time.Minute); return c.ask(claude(sonnet, "", blocks(55, 55))) }(),
-			0,
-			55,
+			t, "5 minutes later",
+			func() spent { time.Sleep(5 * time.Minute); return c.ask(claude(sonnet, "", blocks(55, 55))) }(), 0, 55,
 		)
 		for range 3 { // each read is for five minutes more
 			time.Sleep(4 * time.Minute)
@@ -187,8 +177,7 @@ func TestCacheOfMessagesInvalidated(t *testing.T) {
 		a := newCached(t, "/v1/messages")
 		a.ask(body(base))
 		with := claude(
-			"claude-opus-5",
-			base,
+			"claude-opus-5", base,
 			blocks(10, 10)+`,{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}}`,
 		)
 		near(t, "an image", a.ask(with), 14, 10)
@@ -243,9 +232,7 @@ func TestCacheOfOldThinking(t *testing.T) {
 
 func gpt(model, more string, words int) string {
 	return fmt.Sprintf(
-		`{"model":%q,"input":[{"type":"message","role":"user","content":%q}]%s}`,
-		model,
-		strings.Repeat("word", words),
+		`{"model":%q,"input":[{"type":"message","role":"user","content":%q}]%s}`, model, strings.Repeat("word", words),
 		more,
 	)
 }
@@ -299,10 +286,8 @@ func TestCacheOfBreakpoints(t *testing.T) {
 			items = append(
 				items,
 				fmt.Sprintf(
-					`{"type":"message","role":%q,"content":[{"type":"input_text","text":%q%s}]}`,
-					role,
-					strings.Repeat("word", 1175),
-					mark,
+					`{"type":"message","role":%q,"content":[{"type":"input_text","text":%q%s}]}`, role,
+					strings.Repeat("word", 1175), mark,
 				),
 			)
 		}

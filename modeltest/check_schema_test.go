@@ -28,10 +28,7 @@ func TestSchemaRules(t *testing.T) {
 				"optional and strict",
 				body(
 					`{"type":"json_schema","name":"a","strict":true,"schema":` + strings.Replace(
-						closedSchema,
-						`"required":["a"],`,
-						"",
-						1,
+						closedSchema, `"required":["a"],`, "", 1,
 					) + `}`,
 				),
 				"Missing 'a'",

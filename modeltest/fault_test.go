@@ -205,8 +205,7 @@ func TestErrorAnswers(t *testing.T) {
 func TestRetryDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := modeltest.NewMemoryServer(
-			t,
-			modeltest.Script(modeltest.Fail(modeltest.Status(503, modeltest.RetryDate(90*time.Second)))),
+			t, modeltest.Script(modeltest.Fail(modeltest.Status(503, modeltest.RetryDate(90*time.Second)))),
 		)
 		a := ask(t.Context(), srv, dialects[0].path, dialects[0].body)
 		at, err := http.ParseTime(a.header.Get("Retry-After"))
@@ -582,8 +581,7 @@ func TestScriptIsPlayedInOrder(t *testing.T) {
 
 func TestLoopAndAnswer(t *testing.T) {
 	loop := modeltest.NewServer(
-		t,
-		modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Say("a"), modeltest.Say("b")}, Loop: true},
+		t, modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Say("a"), modeltest.Say("b")}, Loop: true},
 	)
 	asked := modeltest.NewServer(t, modeltest.Scenario{Answer: func(r modeltest.Request) modeltest.Turn {
 		return modeltest.Say(fmt.Sprintf("answer %d to %s", r.N, r.Dialect))
@@ -652,9 +650,7 @@ func TestHandlerElsewhere(t *testing.T) {
 		srv := modeltest.New(modeltest.Script(words(modeltest.Reset(modeltest.AfterDelta(1)))))
 		client := modeltest.NewClient(t, srv.Handler())
 		res, err := client.Post(
-			"http://anything.test"+dialects[0].path,
-			"application/json",
-			strings.NewReader(dialects[0].body),
+			"http://anything.test"+dialects[0].path, "application/json", strings.NewReader(dialects[0].body),
 		)
 		if err != nil {
 			t.Fatal(err)

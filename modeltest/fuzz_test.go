@@ -27,8 +27,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add(
 		2,
 		chatBody(
-			user,
-			`{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}`,
+			user, `{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}`,
 			`{"role":"tool","tool_call_id":"a","content":""}`,
 		),
 	)

@@ -17,8 +17,7 @@ func TestProviderRules(t *testing.T) {
 	with := func(field string) string { return strings.Replace(call, `"content"`, field+`,"content"`, 1) }
 	renamed := func(id string) string { return strings.ReplaceAll(chatBody(user, call, output), "call_1", id) }
 	marked := `{"role":"user","content":[` + strings.Repeat(
-		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`,
-		4,
+		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},`, 4,
 	) + `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}`
 	fc := func(id string) string {
 		return `{"type":"function_call","call_id":"` + id + `","name":"shell","arguments":"{}"}`
@@ -28,10 +27,8 @@ func TestProviderRules(t *testing.T) {
 	}
 	signed := func(signature string) string {
 		return strings.Replace(
-			call,
-			`"type":"function",`,
-			`"type":"function","extra_content":{"google":{"thought_signature":"`+signature+`"}},`,
-			1,
+			call, `"type":"function",`,
+			`"type":"function","extra_content":{"google":{"thought_signature":"`+signature+`"}},`, 1,
 		)
 	}
 	type bodies struct{ says, bad, words, good string }

@@ -92,10 +92,7 @@ func TestCustomTools(t *testing.T) {
 	patch := modeltest.Item{Call: "apply_patch", Input: "*** Begin Patch", Arguments: `{"patch":"*** Begin Patch"}`}
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(patch), modeltest.Reply(patch)))
 	custom := strings.Replace(
-		dialects[0].body,
-		`"stream"`,
-		`"tools":[{"type":"custom","name":"apply_patch"}],"stream"`,
-		1,
+		dialects[0].body, `"stream"`, `"tools":[{"type":"custom","name":"apply_patch"}],"stream"`, 1,
 	)
 	a := ask(t.Context(), srv, dialects[0].path, custom)
 	for _, want := range []string{`"type":"custom_tool_call"`, `"input":"*** Begin Patch"`, "response.custom_tool_call_input.delta", `"id":"ctc_`} {
@@ -124,8 +121,7 @@ func TestDripTakesItsTime(t *testing.T) {
 // Without "store": false the server has what it said.
 func TestStoredReasoningNeedsNoContent(t *testing.T) {
 	srv := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")),
+		t, modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")),
 	)
 	stored := func(items ...string) string {
 		return strings.Replace(responsesBody(items...), `"store":false,`, "", 1)

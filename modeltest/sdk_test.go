@@ -138,11 +138,7 @@ func TestMessagesWithOfficialSDK(t *testing.T) {
 	}
 
 	params.Messages = append(params.Messages, got.ToParam(), anthropic.NewUserMessage(
-		anthropic.NewToolResultBlock(
-			got.Content[2].ID,
-			"ok",
-			false,
-		),
+		anthropic.NewToolResultBlock(got.Content[2].ID, "ok", false),
 		anthropic.NewToolResultBlock(got.Content[3].ID, "no such file", true),
 	))
 	again, err := client.Messages.New(t.Context(), params)

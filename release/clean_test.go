@@ -383,9 +383,7 @@ func TestCleanMachines(t *testing.T) {
 		t.Run("no home and no user", func(t *testing.T) {
 			t.Parallel()
 			nobodyInstalls(
-				t,
-				newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"),
-				"SETTLE_INSTALL_DIR=/tmp/bin "+local,
+				t, newMachine(t, r.bare, "12345:12345", "PATH=/tmp/bin:/usr/bin"), "SETTLE_INSTALL_DIR=/tmp/bin "+local,
 			)
 		})
 	})
@@ -453,25 +451,13 @@ func nobodyInstalls(t *testing.T, m *machine, install string) {
 func TestToolsImage(t *testing.T) {
 	dir := t.TempDir()
 	run(
-		t,
-		dir,
-		nil,
-		"tar",
-		"-xzf",
-		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
 		"--strip-components=1",
 	)
 	run(t, dir, nil, "mkdir", "fleet")
 	run(
-		t,
-		dir,
-		nil,
-		"tar",
-		"-xzf",
-		filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"),
-		"--strip-components=1",
-		"-C",
-		"fleet",
+		t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle-fleet_"+version+"_linux_amd64.tar.gz"),
+		"--strip-components=1", "-C", "fleet",
 	)
 	r := release{
 		out: t.TempDir(), scratch: t.TempDir(), version: version, at: time.Unix(1e9, 0).UTC(), sources: sources, debs: debs(),
@@ -499,20 +485,8 @@ func TestToolsImage(t *testing.T) {
 	}
 	model := fakeModel(t, toolTurns)
 	out := image(
-		t,
-		filepath.Join(r.out, "settle_"+version+"_image_tools.tar"),
-		"OPENAI_API_KEY=k",
-	)(
-		"run",
-		"-C",
-		"/work",
-		"--json",
-		"-m",
-		"openai/gpt-5.2",
-		"--base-url",
-		model,
-		"go on",
-	)
+		t, filepath.Join(r.out, "settle_"+version+"_image_tools.tar"), "OPENAI_API_KEY=k",
+	)("run", "-C", "/work", "--json", "-m", "openai/gpt-5.2", "--base-url", model, "go on")
 	for _, want := range []string{`one line with a needle`, `cloned and committed`, `user 1000`, `zombies: none`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)

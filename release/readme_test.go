@@ -39,12 +39,7 @@ func TestCommandsOfPages(t *testing.T) {
 		}
 	}
 	run(
-		t,
-		bin,
-		nil,
-		"tar",
-		"-xzf",
-		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		t, bin, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
 		"--strip-components=1",
 	)
 	if _, err := git(work, "init", "-q"); err != nil {

@@ -104,23 +104,9 @@ func trustIn(work, line string) error {
 		return err
 	}
 	_, err = output(
-		work,
-		[]string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date},
-		"git",
-		"-c",
-		"safe.directory=*",
-		"-c",
-		"user.name=t",
-		"-c",
-		"user.email=t@example.com",
-		"-c",
-		"commit.gpgsign=false",
-		"commit",
-		"--quiet",
-		"--no-verify",
-		"-m",
-		"trust the key of the tests",
-		keysFile,
+		work, []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}, "git", "-c", "safe.directory=*", "-c",
+		"user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet",
+		"--no-verify", "-m", "trust the key of the tests", keysFile,
 	)
 	return err
 }
@@ -195,12 +181,7 @@ func TestReproducible(t *testing.T) {
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()
 	run(
-		t,
-		dir,
-		nil,
-		"tar",
-		"-xzf",
-		filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
+		t, dir, nil, "tar", "-xzf", filepath.Join(dist(t), "settle_"+version+"_linux_amd64.tar.gz"),
 		"--strip-components=1",
 	)
 	works(t, func(args ...string) string { return run(t, dir, nil, filepath.Join(dir, "settle"), args...) })
@@ -213,8 +194,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("groff warns: %s", out)
 	}
 	if out := run(t, dir, nil, "groff", "-man", "-Tascii", "-P-c", "-P-b", "-P-o", "-P-u", "man/settle-run.1"); !strings.Contains(
-		out,
-		"--max-cost USD",
+		out, "--max-cost USD",
 	) {
 		t.Errorf("the manual: %s", out)
 	}
@@ -391,8 +371,7 @@ func TestInstallScript(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "bin")
 	env = append(env, "SETTLE_INSTALL_URL="+url, "SETTLE_INSTALL_DIR="+to)
 	if got := run(t, t.TempDir(), env, "sh", filepath.Join(dist(t), "install.sh")); !strings.Contains(
-		got,
-		"settle "+version+" is now "+to+"/settle",
+		got, "settle "+version+" is now "+to+"/settle",
 	) ||
 		!strings.Contains(got, `Good "settle-release" signature`) {
 		t.Errorf("it says %q", got)

@@ -218,8 +218,7 @@ func TestInstallScriptRefuses(t *testing.T) {
 	t.Run("a release that was not signed", func(t *testing.T) {
 		r := small(t, "1.2.3", line, "")
 		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(
-			printed,
-			"cannot copy "+r.file("checksums.txt.sig"),
+			printed, "cannot copy "+r.file("checksums.txt.sig"),
 		) {
 			t.Errorf("it says %s", printed)
 		}
@@ -249,8 +248,7 @@ func TestInstallScriptRefusesHTTP(t *testing.T) {
 	defer plain.Close()
 	for _, url := range []string{plain.URL, strings.ToUpper(plain.URL[:4]) + plain.URL[4:], "ftp://127.0.0.1", "file://" + r.out, "dist", "--help"} {
 		if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+url); !strings.Contains(
-			printed,
-			"must start with https://",
+			printed, "must start with https://",
 		) ||
 			asked {
 			t.Errorf("%s: asked: %t; %s", url, asked, printed)
@@ -263,8 +261,7 @@ func TestInstallScriptRefusesHTTP(t *testing.T) {
 		asked = false
 		printed, _ := install(t, r, append(env, programs(t, program, "ssh-keygen"), "SETTLE_INSTALL_URL="+url)...)
 		if want := map[string]string{"curl": "over https", "wget": "redirects to http"}[program]; !strings.Contains(
-			printed,
-			want,
+			printed, want,
 		) {
 			t.Errorf("%s: %s", program, printed)
 		}
@@ -340,8 +337,7 @@ func TestAgentSigns(t *testing.T) {
 	}
 	r := small(t, "1.2.3", line, file+".pub")
 	if printed, _ := install(t, r, "SETTLE_INSTALL_URL="+r.out); !strings.Contains(
-		printed,
-		`Good "settle-release" signature`,
+		printed, `Good "settle-release" signature`,
 	) {
 		t.Errorf("it says %s", printed)
 	}

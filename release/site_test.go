@@ -90,15 +90,7 @@ const index = (await import(dir + name)).default;
 const found = MiniSearch.loadJSON(index, { fields: ["title", "titles", "text"], storeFields: ["title", "titles"] }).search(process.argv[2]);
 console.log(found.map((f) => f.id).join("\n"));`
 	found := run(
-		t,
-		filepath.Dir(modules),
-		nil,
-		"node",
-		"--input-type=module",
-		"-e",
-		search,
-		out,
-		"interrupt_grace subreapers",
+		t, filepath.Dir(modules), nil, "node", "--input-type=module", "-e", search, out, "interrupt_grace subreapers",
 	)
 	if !strings.Contains(found, "/docs/contract.html") && !strings.Contains(found, "/docs/processes.html") {
 		t.Errorf("the search finds %q", found)

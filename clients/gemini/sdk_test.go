@@ -218,8 +218,7 @@ func TestAgainstSDK(t *testing.T) {
 		},
 	})
 	delete(
-		expected.body["systemInstruction"].(map[string]any),
-		"role",
+		expected.body["systemInstruction"].(map[string]any), "role",
 	) // which the SDK names by itself, and the API does not ask for
 	if diff := cmp.Diff(expected.body, sent.body); diff != "" {
 		t.Errorf("the body (-SDK +settle):\n%s", diff)
@@ -235,8 +234,7 @@ func TestAgainstSDK(t *testing.T) {
 // A search of the web is the SDK's, too.
 func TestSearchAgainstSDK(t *testing.T) {
 	_, sent := settles(
-		t,
-		model.Request{Model: "gemini-2.0-flash", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true},
+		t, model.Request{Model: "gemini-2.0-flash", Input: []model.Item{{Role: model.User, Text: "go"}}, Search: true},
 	)
 	_, expected := sdks(t, "gemini-2.0-flash", []*genai.Content{{Role: "user", Parts: []*genai.Part{{Text: "go"}}}},
 		&genai.GenerateContentConfig{Tools: []*genai.Tool{{GoogleSearch: &genai.GoogleSearch{}}}})

@@ -108,16 +108,7 @@ func script(t *testing.T, dir, scenario string, environ ...string) string {
 	base := line[strings.Index(line, "http"):]
 	var stderr strings.Builder
 	run := exec.CommandContext(
-		t.Context(),
-		settle,
-		"run",
-		"-q",
-		"-C",
-		work,
-		"--model",
-		"openai/gpt-5",
-		"--retry-for",
-		"10s",
+		t.Context(), settle, "run", "-q", "-C", work, "--model", "openai/gpt-5", "--retry-for", "10s",
 		"a secret question",
 	)
 	run.Env, run.Stderr = append(environ, "OPENAI_BASE_URL="+strings.TrimSpace(base)), &stderr
@@ -194,13 +185,8 @@ func TestTraces(t *testing.T) {
 		t.Run(compression, func(t *testing.T) {
 			c := newCollector(t)
 			stderr := script(
-				t,
-				dir,
-				scenario,
-				"OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
-				"OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
-				"OTEL_SERVICE_NAME=mine",
-				"OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb",
+				t, dir, scenario, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_EXPORTER_OTLP_COMPRESSION="+compression,
+				"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=team=a%2Cb",
 				"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown",
 				"TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 			)
@@ -210,17 +196,9 @@ func TestTraces(t *testing.T) {
 			spans := c.spans()
 			got := strings.Join(
 				lines(
-					spans,
-					"gen_ai.operation.name",
-					"gen_ai.provider.name",
-					"gen_ai.usage.input_tokens",
-					"gen_ai.usage.cache_read.input_tokens",
-					"gen_ai.response.finish_reasons",
-					"error.type",
-					"http.response.status_code",
-					"process.exit.code",
-					"settle.turn.outcome",
-					"settle.turn.calls",
+					spans, "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.usage.input_tokens",
+					"gen_ai.usage.cache_read.input_tokens", "gen_ai.response.finish_reasons", "error.type",
+					"http.response.status_code", "process.exit.code", "settle.turn.outcome", "settle.turn.calls",
 				),
 				"\n",
 			)
@@ -275,10 +253,7 @@ func TestTraces(t *testing.T) {
 func TestContent(t *testing.T) {
 	dir, c := build(t), newCollector(t)
 	script(
-		t,
-		dir,
-		scenario,
-		"OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
+		t, dir, scenario, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url,
 		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true",
 		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20a-token-that-is-never-shown",
 	)

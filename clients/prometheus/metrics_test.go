@@ -116,16 +116,8 @@ func TestPrometheusReadsMetrics(t *testing.T) {
 	}
 	link, err := url.Parse(
 		start(
-			t,
-			dir,
-			append(environ, "OPENAI_BASE_URL="+base),
-			"serve",
-			"-C",
-			work,
-			"--model",
-			"openai/gpt-5",
-			"--permission",
-			"allow",
+			t, dir, append(environ, "OPENAI_BASE_URL="+base), "serve", "-C", work, "--model", "openai/gpt-5",
+			"--permission", "allow",
 		),
 	)
 	if err != nil {

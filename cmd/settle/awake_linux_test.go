@@ -19,8 +19,7 @@ func TestACommandStopsSettle(t *testing.T) {
 	// The parent of the command is its supervisor, whose parent is settle.
 	stop := `{"command":"read -r _ _ _ host _ </proc/$PPID/stat; kill -STOP $host; sleep 0.2; echo done"}`
 	server := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Reply(modeltest.Call("shell", stop)), modeltest.Say("fine")),
+		t, modeltest.Script(modeltest.Reply(modeltest.Call("shell", stop)), modeltest.Say("fine")),
 	)
 	cmd := p.run(server, "--session", "s", "go")
 	started(t, cmd)

@@ -60,14 +60,7 @@ func BenchmarkStart(b *testing.B) {
 			var total time.Duration
 			for b.Loop() {
 				cmd := benchmarked(
-					b,
-					binary,
-					"-C",
-					dir,
-					"--retries",
-					"0",
-					"--base-url",
-					"http://"+listener.Addr().String()+"/v1",
+					b, binary, "-C", dir, "--retries", "0", "--base-url", "http://"+listener.Addr().String()+"/v1",
 					"hi",
 				)
 				began := time.Now()
@@ -112,8 +105,7 @@ func BenchmarkFlood(b *testing.B) {
 		b.Run(format, func(b *testing.B) {
 			binary := build(b)
 			server := modeltest.NewServer(
-				nil,
-				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Reply(modeltest.Flood(deltas))}},
+				nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Reply(modeltest.Flood(deltas))}},
 			)
 			defer server.Close()
 			var cpu time.Duration
@@ -150,8 +142,7 @@ func BenchmarkProcesses(b *testing.B) {
 		b.Run(strconv.Itoa(side), func(b *testing.B) {
 			binary := build(b)
 			server := modeltest.NewServer(
-				nil,
-				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
+				nil, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
 			)
 			defer server.Close()
 			data := b.TempDir()

@@ -33,13 +33,8 @@ func startClaude(t *testing.T) claudeLines {
 		modeltest.Reply(modeltest.Call("shell", `{"command":"trap '' TERM INT HUP; echo yes > started; sleep 1000"}`)),
 	))
 	cmd := p.command(
-		"claude",
-		"--input-format=stream-json",
-		"--output-format=stream-json",
-		"--verbose",
-		"--permission-mode=bypassPermissions",
-		"--model=chat/m",
-		"--base-url="+srv.OpenAI(),
+		"claude", "--input-format=stream-json", "--output-format=stream-json", "--verbose",
+		"--permission-mode=bypassPermissions", "--model=chat/m", "--base-url="+srv.OpenAI(),
 	)
 	c := claudeLines{Cmd: cmd}
 	var err error

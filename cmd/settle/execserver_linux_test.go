@@ -105,10 +105,7 @@ func TestExecServerEnds(t *testing.T) {
 			c.Call(
 				"process/start",
 				execservertest.Start(
-					"p",
-					"trap '' TERM; setsid sleep 1000 &"+execservertest.Foreground,
-					t.TempDir(),
-					mark,
+					"p", "trap '' TERM; setsid sleep 1000 &"+execservertest.Foreground, t.TempDir(), mark,
 				),
 				nil,
 			)

@@ -232,16 +232,8 @@ func handsFaces() map[string]func(s *faceOverHands) {
 		"run":  once("run", "-m", "chat/m", "--json", "go"),
 		"exec": once("exec", "-m", "chat/m", "-s", "danger-full-access", "--skip-git-repo-check", "--json", "go"),
 		"claude": once(
-			"claude",
-			"-p",
-			"--model",
-			"chat/m",
-			"--permission-mode",
-			"bypassPermissions",
-			"--output-format",
-			"stream-json",
-			"--verbose",
-			"go",
+			"claude", "-p", "--model", "chat/m", "--permission-mode", "bypassPermissions", "--output-format",
+			"stream-json", "--verbose", "go",
 		),
 		"acp": func(s *faceOverHands) {
 			_, say, end := s.begin("acp", "-m", "chat/m", "--permission", "allow")

@@ -95,10 +95,7 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 		l.way,
 		fmt.Sprintf(
 			"cd %[1]s/work && export PATH=%[2]s:$PATH HOME=%[1]s/home XDG_RUNTIME_DIR=%[1]s/run %[3]s=%[4]s; exec settle executor",
-			there,
-			programs,
-			execservertest.MarkVariable,
-			c.mark,
+			there, programs, execservertest.MarkVariable, c.mark,
 		),
 	)
 	return c
@@ -106,13 +103,7 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 
 // few makes the long chains of an escape short: what matters is that they are some.
 var few = strings.NewReplacer(
-	"chain 300",
-	"chain 30",
-	`chain" 200`,
-	`chain" 20`,
-	`deep" 50`,
-	`deep" 20`,
-	`"$DIR/`+setsid.Subreaper+`"`,
+	"chain 300", "chain 30", `chain" 200`, `chain" 20`, `deep" 50`, `deep" 20`, `"$DIR/`+setsid.Subreaper+`"`,
 	setsid.Subreaper,
 )
 
@@ -219,11 +210,7 @@ func (c *handsCell) ended(ending string, want func(event.ItemEnded) bool) {
 			calls++
 			if !want(d) {
 				c.t.Errorf(
-					"after %s, a call ended as %s, effects %s, cause %+v: %q",
-					ending,
-					d.Status,
-					d.Effects,
-					d.Cause,
+					"after %s, a call ended as %s, effects %s, cause %+v: %q", ending, d.Status, d.Effects, d.Cause,
 					d.Output,
 				)
 			}
@@ -306,11 +293,7 @@ func TestHandsInstall(t *testing.T) {
 			),
 		)
 		cmd := p.run(
-			server,
-			"--json",
-			"--executor-install",
-			"--executor",
-			fmt.Sprintf(l.way, "cd /tmp && exec settle executor"),
+			server, "--json", "--executor-install", "--executor", fmt.Sprintf(l.way, "cd /tmp && exec settle executor"),
 			"go",
 		)
 		cmd.Path = filepath.Join(programs, "settle") // the one that is copied has to be static

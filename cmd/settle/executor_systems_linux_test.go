@@ -259,9 +259,7 @@ for name in $("$ROOT/bin/busybox" --list); do [ -e "$ROOT/bin/$name" ] || ln -s 
 		begin, enter = append(begin, "-Ur"), append(enter, "-U", "--preserve-credentials")
 	}
 	first := exec.Command("unshare", append(
-		begin,
-		"sh",
-		"-c",
+		begin, "sh", "-c",
 		`mount -t proc proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" && echo up && exec chroot "$ROOT" /bin/sleep 3000`,
 	)...)
 	first.Env, first.Stderr = append(os.Environ(), "ROOT="+root), os.Stderr

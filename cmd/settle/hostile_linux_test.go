@@ -139,8 +139,7 @@ func TestHostileRepository(t *testing.T) {
 		"claude": {[]string{"claude", "-p", "--model", "chat/m", "hello"}, nil},
 		"acp": {append([]string{"acp"}, model...), func(work string) string {
 			return initialize + fmt.Sprintf(
-				`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n",
-				work,
+				`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", work,
 			)
 		}},
 		"doctor": {append([]string{"doctor"}, model...), nil},
@@ -153,8 +152,7 @@ func TestHostileRepository(t *testing.T) {
 			seen := p.hostile()
 			p.spied(seen, "git", "rg")
 			server := modeltest.NewServer(
-				t,
-				modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
+				t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("hello")}},
 			)
 			p.env = append(p.env, "SETTLE_API_KEY="+secretKey, "OPENAI_API_KEY="+secretKey)
 			args := tt.args

@@ -104,8 +104,7 @@ func startLoad(b *testing.B, apart bool) *load {
 	for n := range 16 {
 		from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n+2))}}
 		l.clients = append(
-			l.clients,
-			&http.Client{Transport: &http.Transport{DialContext: from.DialContext, MaxIdleConnsPerHost: 4}},
+			l.clients, &http.Client{Transport: &http.Transport{DialContext: from.DialContext, MaxIdleConnsPerHost: 4}},
 		)
 	}
 	return l

@@ -205,10 +205,7 @@ func forget(ts *testscript.TestScript, _ bool, args []string) {
 			fmt.Sprintf(`"seq":%d`, i),
 		)
 		lines[i] = fmt.Sprintf(
-			"%08x %08x %s\n",
-			len(body)-2,
-			crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)),
-			body,
+			"%08x %08x %s\n", len(body)-2, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)), body,
 		)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))

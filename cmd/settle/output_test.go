@@ -36,8 +36,7 @@ func TestStdoutIsClosed(t *testing.T) {
 	exited(t, cmd, 141)
 	gone(t, "sleep 85.5")
 	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(
-		said,
-		"settle: the turn was ended: standard output was closed",
+		said, "settle: the turn was ended: standard output was closed",
 	) {
 		t.Errorf("stderr: %s", said)
 	}
@@ -159,8 +158,7 @@ func TestHeldSession(t *testing.T) {
 	started(t, other)
 	exited(t, other, 2)
 	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(
-		said,
-		"held by pid "+strconv.Itoa(holder.Process.Pid),
+		said, "held by pid "+strconv.Itoa(holder.Process.Pid),
 	) ||
 		!strings.Contains(said, "--take") {
 		t.Errorf("stderr: %s", said)

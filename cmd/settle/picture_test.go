@@ -219,11 +219,7 @@ func drawSVG(rows []string, width, height int) string {
 	fmt.Fprintf(
 		&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f"><style>%s</style><rect class="bg" width="100%%" height="100%%" rx="6"/>`+"\n",
-		w,
-		h,
-		w,
-		h,
-		style,
+		w, h, w, h, style,
 	)
 	classes := map[string]bool{}
 	for y, row := range rows {
@@ -256,13 +252,8 @@ func drawText(b *strings.Builder, classes map[string]bool, text string, x, y, wi
 	}
 	if classes["r"] {
 		fmt.Fprintf(
-			b,
-			`<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>`,
-			strings.Join(append([]string{"r"}, names...), " "),
-			x,
-			y,
-			width,
-			cellHeight,
+			b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>`,
+			strings.Join(append([]string{"r"}, names...), " "), x, y, width, cellHeight,
 		)
 		names = []string{"rt"}
 	}

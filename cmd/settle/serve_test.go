@@ -215,8 +215,7 @@ func TestServeIsKilled(t *testing.T) {
 	var clients [3][]event.Event
 	for n := range clients {
 		clients[n] = v.follow(
-			session,
-			0,
+			session, 0,
 			isKind([]event.Kind{event.KindInputAccepted, event.KindAttemptStarted, event.KindCallStarted}[n]),
 		)
 	}

@@ -39,8 +39,7 @@ func TestParentOfThree(t *testing.T) {
 			var awake []func()
 			for n, name := range names {
 				args := fmt.Sprintf(
-					`{"description":"run %[1]s","prompt":"work on %[1]s"%[2]s}`,
-					name,
+					`{"description":"run %[1]s","prompt":"work on %[1]s"%[2]s}`, name,
 					map[bool]string{true: `,"background":true`}[n == 0],
 				)
 				calls = append(calls, modeltest.Call("task", args))
@@ -78,8 +77,7 @@ func TestParentOfThree(t *testing.T) {
 			}
 			exchanges := server.Exchanges()
 			if body := string(exchanges[len(exchanges)-1].Request.Body); strings.Count(
-				body,
-				"(run alpha) did not finish",
+				body, "(run alpha) did not finish",
 			) != 1 {
 				t.Errorf("the model is not told of the child in the background: %s", body)
 			}
@@ -125,18 +123,8 @@ func (p *place) family3(t *testing.T, session string, reason event.Reason) {
 		}
 		p.says("sessions", "show", c.Session)
 		run := p.command(
-			"run",
-			"-m",
-			"chat/m",
-			"--base-url",
-			"http://127.0.0.1:9/v1",
-			"--retry-for",
-			"0s",
-			"--retries",
-			"0",
-			"--resume",
-			c.Session,
-			"go",
+			"run", "-m", "chat/m", "--base-url", "http://127.0.0.1:9/v1", "--retry-for", "0s", "--retries", "0",
+			"--resume", c.Session, "go",
 		)
 		started(t, run)
 		exited(t, run, 1)

@@ -216,15 +216,7 @@ func BenchmarkTUIResume(b *testing.B) {
 	var memory, most, spent float64
 	for b.Loop() {
 		cmd, terminal, w := startTUIIn(
-			b,
-			data,
-			binary,
-			"resume",
-			"-m",
-			"chat/m",
-			"--base-url",
-			"http://127.0.0.1:1/v1",
-			"long",
+			b, data, binary, "resume", "-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1", "long",
 		)
 		w.await(b, "? for shortcuts", func() {})
 		b.StopTimer()

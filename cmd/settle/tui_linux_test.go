@@ -27,12 +27,8 @@ func TestTUISuspend(t *testing.T) {
 	p := newPlace(t)
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
 	cmd := p.within(
-		`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`,
-		"-m",
-		"chat/m",
-		"--base-url",
-		server.OpenAI(),
-		"say it",
+		`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`, "-m", "chat/m",
+		"--base-url", server.OpenAI(), "say it",
 	)
 	keys, shot, state := startTerminal(t, cmd)
 	before := shot.before
@@ -69,14 +65,8 @@ func TestTUIParentIsKilled(t *testing.T) {
 	awake := p.fifo("fifo")
 	// Another shell leads the session, so that it does not end with the parent.
 	cmd := p.within(
-		`sh -c 'echo $$ > parent; "$0" "$@"; :' "$0" "$@"; read line`,
-		"-m",
-		"chat/m",
-		"--base-url",
-		server.OpenAI(),
-		"--permission",
-		"allow",
-		"go on",
+		`sh -c 'echo $$ > parent; "$0" "$@"; :' "$0" "$@"; read line`, "-m", "chat/m", "--base-url", server.OpenAI(),
+		"--permission", "allow", "go on",
 	)
 	keys, shot, state := startTerminal(t, cmd)
 	before := shot.before

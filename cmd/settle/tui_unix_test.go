@@ -118,8 +118,7 @@ func TestTUI(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	server := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")),
+		t, modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")),
 	)
 	flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
 	cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
@@ -160,14 +159,7 @@ func TestTUISignals(t *testing.T) {
 			server := modeltest.NewServer(t, modeltest.Script(stubborn("fifo", seconds)))
 			awake := p.fifo("fifo")
 			cmd, keys, shot, state := openTerminal(
-				t,
-				p,
-				"-m",
-				"chat/m",
-				"--base-url",
-				server.OpenAI(),
-				"--permission",
-				"allow",
+				t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "--permission", "allow",
 			)
 			shot.shows(t, "? for shortcuts")
 			raw := state()
@@ -221,8 +213,7 @@ func TestTUIPermissions(t *testing.T) {
 		return modeltest.Reply(modeltest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
 	}
 	server := modeltest.NewServer(
-		t,
-		modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")),
+		t, modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")),
 	)
 	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
 	shot.shows(t, "asks before ")

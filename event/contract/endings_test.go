@@ -37,9 +37,7 @@ func TestEndingsAgree(t *testing.T) {
 			t.Errorf("the whole log: %v, %v", violations, contract.Check(log))
 		case skip >= 0 && len(violations) > 0 && contract.Check(log) == nil:
 			t.Errorf(
-				"without event %d (%s): %v, and the contract's checker sees nothing",
-				skip+1,
-				whole[skip].Kind(),
+				"without event %d (%s): %v, and the contract's checker sees nothing", skip+1, whole[skip].Kind(),
 				violations,
 			)
 		case skip >= 0 && len(violations) == 0 && ends(whole[skip].Data):

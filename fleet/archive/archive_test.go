@@ -240,8 +240,7 @@ func TestFollowAndInterrupt(t *testing.T) {
 		t.Errorf("nothing was running, and %q was interrupted", nothing.Turn)
 	}
 	if r := s.ask(t, "GET", "/api/sessions/slow/events?after=999", ""); !strings.Contains(
-		read(t, r, 4),
-		"event: resync",
+		read(t, r, 4), "event: resync",
 	) {
 		t.Error("a cursor beyond the log is not told")
 	}

@@ -35,8 +35,7 @@ func compose(t *testing.T, env ...string) *types.Project {
 func TestCompose(t *testing.T) {
 	p := compose(t, "OPENAI_API_KEY=k", "SETTLE_FLEET_PASSWORD=secret")
 	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(
-		got,
-		[]string{"cli", "database", "migrate", "temporal", "worker"},
+		got, []string{"cli", "database", "migrate", "temporal", "worker"},
 	) {
 		t.Fatalf("%q", got)
 	}

@@ -55,8 +55,7 @@ func (e *Engine) Schedule(ctx context.Context, s index.Schedule) error {
 	}
 	if !free {
 		return fmt.Errorf(
-			"cannot create schedule %q: there is one; delete it first (settle-fleet schedule delete)",
-			s.Name,
+			"cannot create schedule %q: there is one; delete it first (settle-fleet schedule delete)", s.Name,
 		)
 	}
 	err = e.createSchedule(ctx, s)

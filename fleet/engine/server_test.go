@@ -420,8 +420,7 @@ func BenchmarkSubmit(b *testing.B) {
 		var tasks []fleet.Task
 		for n := range b.N {
 			tasks = append(
-				tasks,
-				fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"},
+				tasks, fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work", Tenant: "default"},
 			)
 		}
 		b.ResetTimer()

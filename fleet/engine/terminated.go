@@ -47,9 +47,7 @@ func (e *Engine) watch(ctx context.Context) {
 		}
 		if units > 0 {
 			e.logger.Warn(
-				"the workflows of tasks were terminated in Temporal; the tasks end as aborted",
-				"tasks",
-				units,
+				"the workflows of tasks were terminated in Temporal; the tasks end as aborted", "tasks", units,
 			)
 		}
 	}

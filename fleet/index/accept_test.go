@@ -24,9 +24,7 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 			for _, input := range []string{"z", "a"} { // the ids sort otherwise
 				there = append(there, made(t, fleet.Task{
 					Session: fmt.Sprintf(
-						"r%d-%d",
-						round,
-						n*7919%sessions,
+						"r%d-%d", round, n*7919%sessions,
 					), Input: input, Prompt: "work", Tenant: fmt.Sprintf("t%d-%d", round, n),
 				}))
 			}

@@ -80,10 +80,7 @@ func (x *Index) List(ctx context.Context, f Filter) (units []fleet.Unit, last in
 		return nil, 0, err
 	}
 	rows, err := x.pool.Query(ctx, fmt.Sprintf(
-		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`,
-		unitColumns,
-		where,
-		f.Limit,
+		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`, unitColumns, where, f.Limit,
 	), args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot list tasks: %w", err)

@@ -19,9 +19,7 @@ var (
 	sessions = flag.Int("sessions", 60, "how many sessions TestSimulation plays")
 	seed     = flag.Int("seed", 1, "seed of the first of them, each further one has the next")
 	every    = flag.Int(
-		"every",
-		9,
-		"at which events of the catalogue TestEveryIndex lets the host die: every one, every second, …",
+		"every", 9, "at which events of the catalogue TestEveryIndex lets the host die: every one, every second, …",
 	)
 )
 

@@ -37,9 +37,7 @@ func openEngine(pool *pgxpool.Pool) (*engine.Engine, func(), error) {
 	}
 	silence, err := time.ParseDuration(os.Getenv(silenceVar))
 	return engine.Open(
-		pool,
-		c,
-		engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger},
+		pool, c, engine.Options{Queue: os.Getenv(queueVar), Silence: silence, Logger: logger},
 	), c.Close, err
 }
 

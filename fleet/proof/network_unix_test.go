@@ -103,8 +103,7 @@ func (n *network) cuts(server, at string) (all []fault) {
 			for _, w := range cut {
 				worker := fmt.Sprintf("10.77.%d.2", w)
 				rules = slices.AppendSeq(
-					rules,
-					strings.Lines(strings.NewReplacer("WORKER", worker, "SERVER", at).Replace(what.rules)),
+					rules, strings.Lines(strings.NewReplacer("WORKER", worker, "SERVER", at).Replace(what.rules)),
 				)
 			}
 			for _, rule := range rules {

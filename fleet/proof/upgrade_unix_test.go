@@ -20,9 +20,7 @@ import (
 )
 
 var old = flag.String(
-	"old",
-	"",
-	"a directory with proof.test and settle-fleet of an older version, with which TestRollingUpgrade begins",
+	"old", "", "a directory with proof.test and settle-fleet of an older version, with which TestRollingUpgrade begins",
 )
 
 // upgraded is how many turns TestRollingUpgrade runs.

@@ -120,8 +120,7 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	logs := &mortal{Logs: p.Logs, at: n, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(
-		t,
-		Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1},
+		t, Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1},
 	)
 	select {
 	case <-logs.dead:
@@ -267,8 +266,7 @@ func TestAUnitThatKillsItsWorkers(t *testing.T) {
 		id := fmt.Sprint("w", n)
 		logs := &mortal{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
 		stop := start(
-			t,
-			Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2},
+			t, Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2},
 		)
 		select {
 		case <-logs.dead:

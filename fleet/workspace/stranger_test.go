@@ -73,8 +73,7 @@ func TestNestedFilter(t *testing.T) {
 	}
 	git(t, at.Dir, "fetch", "-q", "--no-recurse-submodules", bundle, "refs/settle/checkpoint")
 	if tree := git(t, at.Dir, "ls-tree", "FETCH_HEAD"); !strings.Contains(
-		tree,
-		"160000 commit "+git(t, nested, "rev-parse", "HEAD")+"\tnested",
+		tree, "160000 commit "+git(t, nested, "rev-parse", "HEAD")+"\tnested",
 	) ||
 		strings.Contains(tree, "*") {
 		t.Errorf("%s", tree)
@@ -137,10 +136,8 @@ func TestSSHCommand(t *testing.T) {
 	k := keeper(t, p)
 	mark := filepath.Join(home, "mark")
 	write(
-		t,
-		filepath.Join(home, ".gitconfig"),
-		"[core]\nsshCommand = \"touch "+mark+"; echo Permission denied >&2; false\"\n",
-		0o644,
+		t, filepath.Join(home, ".gitconfig"),
+		"[core]\nsshCommand = \"touch "+mark+"; echo Permission denied >&2; false\"\n", 0o644,
 	)
 	with(t, k, "unused", "", home)
 	a := attempt(t, p, fleet.Task{Session: "s", Repo: "ssh://host.invalid/r", Ref: "main"})

@@ -43,8 +43,7 @@ func newYard(t *testing.T) *yard {
 		"GIT_CONFIG_VALUE_0=/dev/null",
 	}
 	write(
-		t,
-		filepath.Join(root, ".gitconfig"),
+		t, filepath.Join(root, ".gitconfig"),
 		"[filter \"evil\"]\n\tsmudge = touch "+y.ran+"; cat\n\tclean = touch "+y.ran+"; cat\n",
 	)
 	write(t, filepath.Join(y.top, ".gitattributes"), "*.txt filter=evil\n")

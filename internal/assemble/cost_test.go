@@ -182,10 +182,7 @@ func (d deed) shelled(tb testing.TB) deed {
 			"apply_patch",
 			map[string]any{
 				"input": fmt.Sprintf(
-					"*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch",
-					in["path"],
-					old,
-					to,
+					"*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch", in["path"], old, to,
 				),
 			},
 		)

@@ -87,8 +87,7 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 		PermissionOptions: PermissionOptions{Release: settle.Allow},
 	}
 	made, err := o.judge(
-		settle.Ask,
-		&confinement{sandbox: sandboxing{dir: work, home: top}, files: new(policy.SecretFiles)},
+		settle.Ask, &confinement{sandbox: sandboxing{dir: work, home: top}, files: new(policy.SecretFiles)},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -44,8 +44,7 @@ func inDanger(t *testing.T, file string, m Mode, list ...string) *Agent {
 	}
 	return make1(t, resolve(t, "/", nil, nil, file), func(o *Options) {
 		o.Dir, o.Environ, o.Getenv = filepath.Join(
-			top,
-			"work",
+			top, "work",
 		), env, func(name string) string { return variable(env, name) }
 		o.Permission, o.Sandbox, o.Model = settle.Ask, config.SandboxAuto, scripted(commands(list...))
 		if m.Name != "" {

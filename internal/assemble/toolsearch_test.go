@@ -33,8 +33,7 @@ func manyTools(t testing.TB) (config string) {
 				Name: verb + "_" + thing,
 				Description: fmt.Sprintf(
 					"Use this to %s a %s of a repository that you have access to. Returns what there is after that, with its author, its state and the times of all changes, newest first.",
-					verb,
-					strings.ReplaceAll(thing, "_", " "),
+					verb, strings.ReplaceAll(thing, "_", " "),
 				),
 			}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
 				return &sdk.CallToolResult{

@@ -56,8 +56,7 @@ func TestInstall(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "settle")
 	// It has zeros, and no end of line at its end.
 	text := "#!/bin/sh\n[ \"$1\" = version ] && exit 0\nread -r word; echo \"$1: $word\"\nexit\n" + strings.Repeat(
-		"\x00x\n",
-		100_000,
+		"\x00x\n", 100_000,
 	)
 	if err := os.WriteFile(program, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -313,8 +313,7 @@ func TestRemoteComesBack(t *testing.T) {
 	r := l.remote(nil)
 	flag := filepath.Join(t.TempDir(), "flag")
 	p, out := begin(
-		t,
-		r,
+		t, r,
 		"i=0; echo on; until test -e "+flag+"; do sleep 0.01; done; while [ $i -lt 2000 ]; do i=$((i+1)); echo $i; done; exit 7",
 		nil,
 	)

@@ -129,8 +129,7 @@ func TestDivide(t *testing.T) {
 
 func TestTrim(t *testing.T) {
 	if got := trim(strings.Repeat("é", 1000), "output", "; hint"); got != strings.Repeat(
-		"é",
-		200,
+		"é", 200,
 	)+"\n[1600 more bytes of this output were omitted to make room; hint]" {
 		t.Errorf("trimmed to %q", got)
 	}

@@ -23,8 +23,7 @@ func holds(window int, bytes float64, says string) provider {
 		}
 		if requestedOutput := int(float64(n) / bytes); requestedOutput > window {
 			err := model.NewError(
-				model.ErrContext,
-				"%s",
+				model.ErrContext, "%s",
 				strings.NewReplacer("ASKED", fmt.Sprint(requestedOutput), "LIMIT", fmt.Sprint(window)).Replace(says),
 			)
 			err.Status = http.StatusBadRequest
@@ -137,11 +136,7 @@ func TestOverflow(t *testing.T) {
 							b, n, r := p.asks(to, accepts)
 							if accepts(b) != nil || n > 8 {
 								t.Fatalf(
-									"after %d refusals: %+v, with %d tokens, %d at least",
-									n,
-									r,
-									b.Tokens,
-									b.Minimum,
+									"after %d refusals: %+v, with %d tokens, %d at least", n, r, b.Tokens, b.Minimum,
 								)
 							}
 							if known == "known" && bytes >= 3 && n > 0 {
@@ -267,8 +262,7 @@ func TestALongAnswerInASmallWindow(t *testing.T) {
 				return nil
 			}
 			err := model.NewError(
-				model.ErrContext,
-				"%s",
+				model.ErrContext, "%s",
 				strings.NewReplacer("INPUT", fmt.Sprint(b.Tokens), "OUTPUT", fmt.Sprint(b.MaxTokens)).Replace(words),
 			)
 			err.Status = http.StatusBadRequest

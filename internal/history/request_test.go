@@ -588,13 +588,8 @@ func TestRoom(t *testing.T) {
 		got := history.Request(state, to, "sys", nil)
 		if got.Trimmed != tc.trimmed || got.MaxTokens != tc.most {
 			t.Errorf(
-				"window %d: %d tokens, trimmed %d, max %d; want %d, %d",
-				tc.window,
-				got.Tokens,
-				got.Trimmed,
-				got.MaxTokens,
-				tc.trimmed,
-				tc.most,
+				"window %d: %d tokens, trimmed %d, max %d; want %d, %d", tc.window, got.Tokens, got.Trimmed,
+				got.MaxTokens, tc.trimmed, tc.most,
 			)
 		}
 		if last := got.Input[len(got.Input)-1].Text; len(last) != 10_000 {

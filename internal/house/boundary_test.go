@@ -83,17 +83,14 @@ func TestGoroutinesStopPanics(t *testing.T) {
 				if stopsPanics(start.run) ||
 					start.lane &&
 						slices.Contains(
-							[]string{"internal/frontend/acp", "internal/frontend/compat/appserver"},
-							s.dir,
+							[]string{"internal/frontend/acp", "internal/frontend/compat/appserver"}, s.dir,
 						) { // rpc.Server.Go
 					continue
 				}
 				if used[key] = true; unbounded()[key] == "" {
 					t.Errorf(
 						"%s:%d: %q has a goroutine or callback in which a panic would end the host; begin it with scope.Shield",
-						s.name,
-						s.line(start.at.Pos()),
-						key,
+						s.name, s.line(start.at.Pos()), key,
 					)
 				}
 			}

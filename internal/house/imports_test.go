@@ -154,10 +154,7 @@ func TestOnlyProcStartsProcesses(t *testing.T) {
 				if slices.Contains(others, path) && strings.HasSuffix("/"+path, "/"+pkg.Name) &&
 					slices.Contains(functions, selector.Sel.Name) {
 					t.Errorf(
-						"%s:%d uses %s.%s; only internal/proc may",
-						s.name,
-						s.line(n.Pos()),
-						pkg.Name,
+						"%s:%d uses %s.%s; only internal/proc may", s.name, s.line(n.Pos()), pkg.Name,
 						selector.Sel.Name,
 					)
 				}
@@ -185,8 +182,7 @@ func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 		_, name := room(s.dir)
 		if _, may := mayReadEnvironment()[s.name]; may || s.test ||
 			slices.Contains(
-				[]string{"cmd", "internal/proc", "internal/test/setsid", "internal/test/swap", "modeltest"},
-				name,
+				[]string{"cmd", "internal/proc", "internal/test/setsid", "internal/test/swap", "modeltest"}, name,
 			) {
 			continue
 		}
@@ -199,10 +195,7 @@ func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 			if ok && pkg.Name == "os" &&
 				slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "Setenv"}, selector.Sel.Name) {
 				t.Errorf(
-					"%s:%d uses os.%s; take the environment as a value",
-					s.name,
-					s.line(n.Pos()),
-					selector.Sel.Name,
+					"%s:%d uses os.%s; take the environment as a value", s.name, s.line(n.Pos()), selector.Sel.Name,
 				)
 			}
 			return true

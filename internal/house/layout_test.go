@@ -28,9 +28,7 @@ func TestLinesFitTheScreen(t *testing.T) {
 	t.Logf("%d lines", wide)
 	if wide > maxWideLines {
 		t.Errorf(
-			"%d lines have more than %d columns, at most %d may; list them with -findings DIR",
-			wide,
-			maxColumns,
+			"%d lines have more than %d columns, at most %d may; list them with -findings DIR", wide, maxColumns,
 			maxWideLines,
 		)
 	}
@@ -43,8 +41,7 @@ func TestTreeIsNarrow(t *testing.T) {
 	}
 	if len(entries) > maxInternalEntries {
 		t.Errorf(
-			"internal/ has %d entries, at most %d: merge packages into the owner of their subject",
-			len(entries),
+			"internal/ has %d entries, at most %d: merge packages into the owner of their subject", len(entries),
 			maxInternalEntries,
 		)
 	}

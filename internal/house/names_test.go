@@ -107,10 +107,7 @@ func TestNames(t *testing.T) {
 		declared(s.file, func(name *ast.Ident) {
 			if banned(name.Name, s.test) {
 				t.Errorf(
-					"%s:%d: %q says nothing, or the glossary has a term for it",
-					s.name,
-					s.line(name.Pos()),
-					name.Name,
+					"%s:%d: %q says nothing, or the glossary has a term for it", s.name, s.line(name.Pos()), name.Name,
 				)
 			}
 		})

@@ -149,11 +149,8 @@ func TestFilesAreOpenedThroughTheDiskLayer(t *testing.T) {
 			used[u.where] = true
 			if right[u.where] == "" {
 				t.Errorf(
-					"%s:%d: %s follows a path anew: use internal/disk, or add %q to byNameHere with the reason",
-					s.name,
-					u.line,
-					u.function,
-					u.where,
+					"%s:%d: %s follows a path anew: use internal/disk, or add %q to byNameHere with the reason", s.name,
+					u.line, u.function, u.where,
 				)
 			}
 		}

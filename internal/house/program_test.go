@@ -53,10 +53,8 @@ func TestProgramsAreFoundInOnePlace(t *testing.T) {
 				name,
 			) {
 				t.Errorf(
-					"%s:%d uses %s; proc.FindProgram finds programs, and proc.Start starts them",
-					s.name,
-					s.line(n.Pos()),
-					name,
+					"%s:%d uses %s; proc.FindProgram finds programs, and proc.Start starts them", s.name,
+					s.line(n.Pos()), name,
 				)
 			}
 			return true

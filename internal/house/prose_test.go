@@ -53,20 +53,17 @@ func proseRules() []proseRule {
 	rule := func(name, advice, pattern string) proseRule { return sensitive(name, advice, `(?i)`+pattern) }
 	return []proseRule{
 		sensitive(
-			"what-clause",
-			"name the thing",
+			"what-clause", "name the thing",
 			`(?:^|[.;:|] +)(?:\*\*)?What (?:a|an|the|is|was|comes|came|has|you|it|they|runs|ran|goes|does|settle|could|cannot|only|follows|differs|remains|stays|waits|needs|should|somebody|nobody|others|may|one|files|tools|people)\b[^?]*$`,
 		),
 		rule(
-			"what-object",
-			"name the thing",
+			"what-object", "name the thing",
 			`\b(?:of|to|for|from|with|by|beside|than|and|says|has|puts|keeps|ends|undoes) what (?:it|is|was|they|a|an|the|settle|has|comes|came|runs|ran|that|there|one|follows|remains|stays|ran)\b`,
 		),
 		rule("whoever", "name the actor", `\b(?:whoever|whatever|whichever)\b`),
 		rule("nobody", "name the actor: the user, the client, a process", `\b(?:somebody|nobody|anybody|everybody)\b`),
 		rule(
-			"told",
-			"the model receives; settle reports",
+			"told", "the model receives; settle reports",
 			`\b(?:is|are|was|were|be|been|being|not|to be) told\b|\btells? of\b|\btold of\b`,
 		),
 		rule("said", "reports, prints, states", `\b(?:is|are|was|were|be|been) said\b|\bsays it\b|\bsay it\b`),
@@ -74,36 +71,30 @@ func proseRules() []proseRule {
 		rule("so-do", "also", `(?:^|[.;,] )(?:and )?so (?:do|does|did|is|are|was|were|has|have) `),
 		rule("postfix-too", "also, before the verb", `, too\b`),
 		sensitive(
-			"of-front",
-			"start with the subject",
+			"of-front", "start with the subject",
 			`(?:^|[.;:] +)Of (?:a|an|the|several|those|all|one|what|these|its|it)\b`,
 		),
 		rule("that-of", "repeat the noun", `\b(?:that|those) of\b`),
 		rule(
-			"is-to",
-			"must, will, should",
+			"is-to", "must, will, should",
 			`\b(?:is|are|was|were) (?:not )?to (?:be |have |do |go |end |run |say |wait |hear |come )`,
 		),
 		rule("had", "is available", `\bcan(?:not)? be had\b|\bto be had\b|\bcould be had\b`),
 		rule(
-			"makes-anew",
-			"creates again, recreates",
+			"makes-anew", "creates again, recreates",
 			`\b(?:anew|afresh|thereby|thereof|therein|meanwhile|hitherto|whence)\b`,
 		),
 		rule("stands", "is", `\bstands? (?:for|still|in|alone|beside)\b|\bstand-ins?\b`),
 		rule(
-			"lets-go",
-			"releases",
+			"lets-go", "releases",
 			`\blets? go of\b|\bletting go\b|\blooks? after\b|\bdone with\b|\bgives? (?:it|them|that) up\b|\bgiven up\b|\bin the place of\b|\bway[s]? (?:in|out)\b|\bas it is now\b`,
 		),
 		rule(
-			"metaphor",
-			"use the glossary's term",
+			"metaphor", "use the glossary's term",
 			`\b(?:brain|brains|custody|boxed|the door|heirs?|strangers?|ladder|rungs?|guests?|greets?|rouses?|knocks?|mourns?)\b`,
 		),
 		rule(
-			"noun-ellipsis",
-			"repeat the noun",
+			"noun-ellipsis", "repeat the noun",
 			`\b(?:as|such as|like) (?:it|they) (?:is|are|was|were|does|do|did)\b[.;,]`,
 		),
 		rule("but-except", "except", `\bbut (?:those|that|the ones|at|in|not those)\b|\bnothing but\b|\ball but\b`),
@@ -258,9 +249,7 @@ func TestProse(t *testing.T) {
 		if rate > limit {
 			t.Errorf(
 				"%s: %.2f findings per 1,000 words, at most %.1f; list them with -findings DIR, and see CONTRIBUTING.md",
-				kind,
-				rate,
-				limit,
+				kind, rate, limit,
 			)
 		}
 		for _, finding := range p.list {

@@ -29,11 +29,7 @@ func TestSizes(t *testing.T) {
 			lines := s.line(f.End()) - s.line(f.Pos()) + 1 - tables(s, f)
 			if lines > maxFunctionLines {
 				t.Errorf(
-					"%s:%d: %s has %d lines, more than %d",
-					s.name,
-					s.line(f.Pos()),
-					f.Name.Name,
-					lines,
+					"%s:%d: %s has %d lines, more than %d", s.name, s.line(f.Pos()), f.Name.Name, lines,
 					maxFunctionLines,
 				)
 			}

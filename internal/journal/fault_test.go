@@ -294,9 +294,7 @@ func TestReopenAfterAnError(t *testing.T) {
 			collectUntil(t, l, 6)
 			d.breaks(c.writes, c.syncs)
 			wantFailed(
-				t,
-				l,
-				l.Update(endings(event.Abort(event.Interrupted, "user"))),
+				t, l, l.Update(endings(event.Abort(event.Interrupted, "user"))),
 				errors.Join(c.writes, c.syncs).(interface{ Unwrap() []error }).Unwrap()[0],
 			)
 			failed := l.Failed()

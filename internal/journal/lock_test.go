@@ -80,8 +80,7 @@ func TestStoppedHolder(t *testing.T) {
 	held := wantHeld(t, err)
 	if !held.Stopped || !strings.Contains(err.Error(), "held by pid "+strconv.Itoa(other.Process.Pid)+", stopped;") ||
 		!strings.Contains(
-			err.Error(),
-			`"settle run --session s1 --take"`,
+			err.Error(), `"settle run --session s1 --take"`,
 		) { // a flag alone would not be one of every command
 		t.Fatalf("got %v", err)
 	}

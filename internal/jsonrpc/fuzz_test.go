@@ -84,12 +84,8 @@ func FuzzFrames(f *testing.F) {
 		}
 		if results != e.requests || said+e.notifications > lines {
 			t.Errorf(
-				"%d lines, %d requests, %d notifications: %d answers, %d of them results",
-				lines,
-				e.requests,
-				e.notifications,
-				said,
-				results,
+				"%d lines, %d requests, %d notifications: %d answers, %d of them results", lines, e.requests,
+				e.notifications, said, results,
 			)
 		}
 		if e2, echoed := serveFrames(t, d, bytes.NewReader(out)); e2.requests+e2.notifications > 0 ||

@@ -26,9 +26,7 @@ import (
 
 var (
 	commandCount = flag.Int(
-		"commands",
-		0,
-		"how many commands the oracle draws, beside all of the corpus; 0: a share of both",
+		"commands", 0, "how many commands the oracle draws, beside all of the corpus; 0: a share of both",
 	)
 	commandSeed = flag.Uint64("commands-seed", 1, "what the oracle draws them from; 0: the clock")
 )
@@ -181,9 +179,7 @@ type world struct {
 func newSandboxedWorld(t testing.TB, kind string) *world {
 	w := newWorld(t, kind)
 	confinement := sandbox.ReadOnly(
-		filepath.Join(w.root, "home"),
-		"/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin",
-		w.work,
+		filepath.Join(w.root, "home"), "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", w.work,
 	)
 	w.confinement = &confinement
 	return w

@@ -188,14 +188,7 @@ func TestRulesForPaths(t *testing.T) {
 			args := map[string]any{"path": path, "content": "x", "old_string": "a", "new_string": "b", "pattern": "x"}
 			if j := p.Judge(request(t, group.tool, args)); j.Decision != want {
 				t.Errorf(
-					"%v: %s %s: %s, want %s (%s: %s)",
-					group.rule,
-					group.tool,
-					path,
-					j.Decision,
-					want,
-					j.Rule,
-					j.Why,
+					"%v: %s %s: %s, want %s (%s: %s)", group.rule, group.tool, path, j.Decision, want, j.Rule, j.Why,
 				)
 			}
 		}
@@ -217,9 +210,7 @@ func TestWideRulesMakeNoRepository(t *testing.T) {
 		}
 	}
 	wide := newPolicy(
-		t,
-		dir,
-		policy.Config{Rules: []config.Rule{rule("write", "", allow), rule("apply_patch", "", allow)}},
+		t, dir, policy.Config{Rules: []config.Rule{rule("write", "", allow), rule("apply_patch", "", allow)}},
 	)
 	exact := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("write", "bare/config", allow)}})
 	for path, want := range map[string]event.Permission{
@@ -248,14 +239,10 @@ func TestRulesForPathsOfCommands(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
 		rule(
-			"shell",
-			"cat *",
-			event.Allow,
+			"shell", "cat *", event.Allow,
 		), rule("shell", "python3 *", event.Allow), rule("shell", "make", event.Allow),
 		rule(
-			"write",
-			"build/**",
-			event.Allow,
+			"write", "build/**", event.Allow,
 		), rule("read", "sub/**", event.Deny), rule("edit", "vendor/**", event.Deny),
 	}})
 	for command, want := range map[string]event.Permission{
@@ -274,9 +261,7 @@ func TestRulesForOtherTools(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{
 		rule(
-			"deploy",
-			"",
-			event.Allow,
+			"deploy", "", event.Allow,
 		), rule("weather", "", event.Deny), rule("job", "kill", event.Deny), rule("upload", "docs/**", event.Allow),
 	}})
 	for _, tt := range []struct {
@@ -299,9 +284,7 @@ func TestRulesForOtherTools(t *testing.T) {
 		}
 	}
 	none := newPolicy(
-		t,
-		dir,
-		policy.Config{Rules: []config.Rule{rule("*", "", event.Deny), rule("*", "", event.Allow)}},
+		t, dir, policy.Config{Rules: []config.Rule{rule("*", "", event.Deny), rule("*", "", event.Allow)}},
 	)
 	if j := none.Judge(request(t, "list", nil)); j.Decision != event.Deny {
 		t.Errorf("all denied: %s", j.Decision)

@@ -140,8 +140,7 @@ func (p *Policy) inForce() (layer, error) {
 	var errs []error
 	if l.Permission.Strictness() < 0 {
 		errs = append(
-			errs,
-			fmt.Errorf("cannot use the permission %q: it is not one of allow, review, ask, deny", l.Permission),
+			errs, fmt.Errorf("cannot use the permission %q: it is not one of allow, review, ask, deny", l.Permission),
 		)
 	}
 	for i, r := range slices.Concat(l.Mode.Rules, p.config.Rules) {

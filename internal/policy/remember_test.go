@@ -60,8 +60,7 @@ func TestRememberOthers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
 	p := newPolicy(
-		t,
-		dir,
+		t, dir,
 		policy.Config{Rules: []config.Rule{rule("edit", "*.lock", event.Deny), rule("edit", "a.txt", event.Ask)}},
 	)
 	for _, r := range []settle.Approval{

@@ -139,8 +139,7 @@ func TestDefaultAllow(t *testing.T) {
 func TestRuleNames(t *testing.T) {
 	dir := newDir(t)
 	p := newPolicy(
-		t,
-		dir,
+		t, dir,
 		policy.Config{Rules: []config.Rule{rule("shell", "git *", event.Allow), rule("shell", "rm", event.Deny)}},
 	)
 	for command, want := range map[string]string{"ls; git push": "rule shell git *", "git push; rm x": "rule shell rm", "ls": "default", "make": "default"} {
@@ -202,9 +201,7 @@ func TestImportedRules(t *testing.T) {
 		}
 	}
 	p := newPolicy(
-		t,
-		dir,
-		policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{of(rule("shell", "curl *", event.Deny))}},
+		t, dir, policy.Config{Mode: mode(event.Allow), Rules: []config.Rule{of(rule("shell", "curl *", event.Deny))}},
 	)
 	for input, want := range map[string]event.Permission{"curl x\n": event.Ask, "ls\n": event.Allow} {
 		if j := p.Judge(request(t, "job", map[string]any{"action": "write", "job": "1", "input": input})); j.Decision != want {

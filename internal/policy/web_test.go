@@ -32,9 +32,7 @@ func TestFetches(t *testing.T) {
 	}
 	p = newPolicy(t, dir, policy.Config{Mode: mode(event.Ask), Rules: []config.Rule{
 		rule(
-			"web_fetch",
-			"*.python.org",
-			event.Allow,
+			"web_fetch", "*.python.org", event.Allow,
 		), rule("web_fetch", "pkg.go.dev", event.Allow), rule("web_fetch", "secret.python.org", event.Deny),
 	}})
 	for url, want := range map[string]event.Permission{

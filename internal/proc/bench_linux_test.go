@@ -78,8 +78,7 @@ func BenchmarkBoxedCall(b *testing.B) {
 	for i, name := range []string{"", "read-only", "read-only-own-processes", "workspace", "workspace-own-processes"} {
 		if i > 0 {
 			b.ReportMetric(
-				float64(times[i][len(times[i])/2]-times[0][len(times[0])/2])/float64(time.Millisecond),
-				"ms-more-"+name,
+				float64(times[i][len(times[i])/2]-times[0][len(times[0])/2])/float64(time.Millisecond), "ms-more-"+name,
 			)
 		}
 	}

@@ -61,9 +61,7 @@ func TestFindProgramSkipsFoldersThatCommandsCanChange(t *testing.T) {
 		t.Errorf("a program that only the work has: %v", err)
 	}
 	if file, shadows := ChangeableProgram("tool", filepath.Join(work, "venv")+":"+own); file != filepath.Join(
-		work,
-		"venv",
-		"tool",
+		work, "venv", "tool",
 	) ||
 		!shadows {
 		t.Errorf("ChangeableProgram = %q, %v", file, shadows)

@@ -15,8 +15,7 @@ import (
 // learns that.
 func TestEndRecorded(t *testing.T) {
 	p, out := begin(
-		t,
-		sh("trap '' TERM; (setsid env -i /bin/sh -c 'echo ready; sleep 1000; true' &); sleep 1000; sleep 1000"),
+		t, sh("trap '' TERM; (setsid env -i /bin/sh -c 'echo ready; sleep 1000; true' &); sleep 1000; sleep 1000"),
 	)
 	out.await(t, "ready")
 	record := p.Record(p.PID())
@@ -58,8 +57,7 @@ func TestEndRecordedSignalsNobodyElse(t *testing.T) {
 	reused := *Identify(innocent.Process.Pid)
 	reused.Started--
 	if ended, _, err := (RecordedCommand{Process: &reused, Keeper: &reused, Mark: p.Mark()}).End(t.Context(), 0); !errors.Is(
-		err,
-		ErrNotFound,
+		err, ErrNotFound,
 	) {
 		t.Errorf("ended %v, %v", ended, err)
 	}

@@ -72,8 +72,7 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	const stays = `echo $$ >"$1"; exec sleep 1000`
 	_, oldPID := startHelper(t, stays, "")
 	parent, parentPID := startHelper(
-		t,
-		`echo $$ >"$1"; read x; sh -c "$2" sh "$1" & exit 0`,
+		t, `echo $$ >"$1"; read x; sh -c "$2" sh "$1" & exit 0`,
 		`exec env -i setsid sh -c 'echo $$ >"$1"; exec sleep 1000' sh "$1"`,
 	)
 	pids := []int{oldPID()}

@@ -220,10 +220,7 @@ func TestReplaceAppendAndIgnore(t *testing.T) {
 	o.Replace, o.Append = &mine, "at last"
 	p := prompt.Build(o)
 	want := "my own words\n\n# The project's instructions\n\nThe later ones are nearer to the working directory and win.\n\n" +
-		"## " + filepath.Join(
-		root,
-		"AGENTS.md",
-	) + "\n\nrun make check\n\nat last"
+		"## " + filepath.Join(root, "AGENTS.md") + "\n\nrun make check\n\nat last"
 	if diff := cmp.Diff(want, p.Text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

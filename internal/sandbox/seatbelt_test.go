@@ -174,8 +174,7 @@ func FuzzSeatbelt(f *testing.F) {
 		f.Add(path)
 	}
 	plain := profileOf(
-		f,
-		Policy{Read: []string{"/w/plain"}, Write: []string{"/w/plain"}, Protect: []string{"/w/plain/kept"}},
+		f, Policy{Read: []string{"/w/plain"}, Write: []string{"/w/plain"}, Protect: []string{"/w/plain/kept"}},
 	)
 	f.Fuzz(func(t *testing.T, name string) {
 		path := "/w/" + name
@@ -209,9 +208,7 @@ func FuzzSeatbelt(f *testing.F) {
 		}
 		for _, secret := range []string{"/Users/me/.ssh/id", "/private/etc/master.passwd"} {
 			if allowed(
-				t,
-				profile,
-				request{operation: "file-write-data", path: secret},
+				t, profile, request{operation: "file-write-data", path: secret},
 			) != (len(want) > 0 && Contains(want[0], secret)) {
 				t.Fatalf("%q decides about %s", path, secret)
 			}

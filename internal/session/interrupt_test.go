@@ -146,8 +146,7 @@ func TestTheContextBoundsACall(t *testing.T) {
 		h := &hung{gate: make(chan struct{})}
 		s, err := session.Open(session.Config{
 			Log: journal.New(
-				h,
-				event.State{Session: "s"},
+				h, event.State{Session: "s"},
 			), Turn: turn.Config{Requests: turn.Requests{Model: model.Config{Provider: slow("1")}}, Execution: turn.Execution{Tools: set}},
 		})
 		if err != nil {

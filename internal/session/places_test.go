@@ -76,18 +76,14 @@ func TestApprovalIsOfThePlaceThatWasShown(t *testing.T) {
 		bubble(t, fmt.Sprint(len(tt.real)), func(t *testing.T) {
 			judge, look := &mover{real: tt.real}, &placesTool{Tool: call("look", time.Second)}
 			b := attendedBy(
-				t,
-				judge,
-				look,
-				script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")),
+				t, judge, look, script.New(script.Turn(script.Call("look", `{"a":1}`)), script.Text("done")),
 			)
 			b.submit("a", "")
 			for n := range min(len(tt.real), 3) {
 				time.Sleep(time.Minute)
 				asked := b.state().Turns[0].Approvals[n]
 				if want := "  leads to: docs -> " + strings.TrimPrefix(tt.real[n], "/work/"); !strings.Contains(
-					asked.Text,
-					want,
+					asked.Text, want,
 				) {
 					t.Errorf("question %d: %q, want %q in it", n+1, asked.Text, want)
 				}

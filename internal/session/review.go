@@ -247,10 +247,7 @@ func (a *Approvals) lastPrompts(s event.State) (list []string) {
 		for k := len(inputs) - 1; k >= 0 && len(list) < maxReviewPrompts; k-- {
 			if in := inputs[k]; !in.Command && in.HeldCall == nil && !in.Kept() {
 				text := bound.Ends(
-					a.redact.String(in.Text),
-					maxReviewPrompt/2,
-					maxReviewPrompt/2,
-					"[%d bytes left out]",
+					a.redact.String(in.Text), maxReviewPrompt/2, maxReviewPrompt/2, "[%d bytes left out]",
 				)
 				list = append([]string{text}, list...)
 			}

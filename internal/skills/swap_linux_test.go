@@ -36,10 +36,7 @@ func TestSkillsNeverComeFromOutsideUnderSwaps(t *testing.T) {
 				if l, err := found.Load("x"); err == nil {
 					if loaded++; l.About != "inside" || slices.Contains(l.Files, "private.md") {
 						t.Fatalf(
-							"the skill %q is loaded with the files %q after %d exchanges",
-							l.About,
-							l.Files,
-							s.Rounds(),
+							"the skill %q is loaded with the files %q after %d exchanges", l.About, l.Files, s.Rounds(),
 						)
 					}
 				}
@@ -62,8 +59,7 @@ func TestSkillsInLinkedFolders(t *testing.T) {
 	root := tree(t, map[string]string{
 		"repo/.git/HEAD": "", "repo/shared/x/SKILL.md": text("x", "shared"), "repo/shared/x/a.md": "", "repo/a/.settle/skills/x": "-> ../../../shared/x",
 		"outside/deep/y/SKILL.md": text(
-			"y",
-			"outside",
+			"y", "outside",
 		), "repo/a/.agents/skills": "-> ../../../outside", "home/.claude/skills": "-> ../../outside",
 	})
 	found := skills.Find(sources(root))

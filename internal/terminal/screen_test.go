@@ -37,11 +37,7 @@ func TestCommittedRowsStay(t *testing.T) {
 		width, height := 30+r.IntN(90), 16+r.IntN(30)
 		grid := terminaltest.NewGrid(width, height)
 		screen := terminal.NewScreen(
-			grid,
-			terminal.Palette{Color: true, Attributes: true},
-			terminal.ReflowAll,
-			width,
-			height,
+			grid, terminal.Palette{Color: true, Attributes: true}, terminal.ReflowAll, width, height,
 		)
 		var want []string
 		var live terminal.Frame

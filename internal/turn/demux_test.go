@@ -51,11 +51,7 @@ func TestDroppedCall(t *testing.T) {
 			)
 		}
 		b := newBench(t, script.New(script.Turn(
-			chunk(
-				model.ItemStart,
-				7,
-				"",
-			),
+			chunk(model.ItemStart, 7, ""),
 			chunk(model.Delta, 7, `{"pa`),
 			chunk(model.ItemDrop, 7, ""),
 			script.Text("ok"),

@@ -91,13 +91,7 @@ func TestEveryFault(t *testing.T) {
 			}
 			for _, interrupt := range []int{0, 3, 9} {
 				name := fmt.Sprintf(
-					"%s/%d %s %s %d %s/interrupt %d",
-					wire,
-					n,
-					fault.Kind,
-					fault.At,
-					fault.Status,
-					fault.RetryAfter,
+					"%s/%d %s %s %d %s/interrupt %d", wire, n, fault.Kind, fault.At, fault.Status, fault.RetryAfter,
 					interrupt,
 				)
 				t.Run(name, func(t *testing.T) {

@@ -82,8 +82,7 @@ func TestProgress(t *testing.T) {
 			script.Turn(
 				script.Unfinished("a", "{"),
 				script.Repeat(
-					60,
-					script.Turn(script.Delay(time.Minute), script.Chunk(model.Chunk{Kind: model.Delta, Index: 0})),
+					60, script.Turn(script.Delay(time.Minute), script.Chunk(model.Chunk{Kind: model.Delta, Index: 0})),
 				),
 			),
 			3 * time.Minute,

@@ -20,15 +20,7 @@ func TestAnotherMessageBegins(t *testing.T) {
 	again := strings.Replace(start, "msg_1", "msg_2", 1)
 	on := strings.Replace(callOn, `"index":1`, `"index":0`, 1)
 	body := wiretest.SSE(
-		start,
-		textOn,
-		hello,
-		callOn,
-		again,
-		strings.Replace(on, "toolu_1", "toolu_2", 1),
-		off,
-		toolUse,
-		stop,
+		start, textOn, hello, callOn, again, strings.Replace(on, "toolu_1", "toolu_2", 1), off, toolUse, stop,
 	)
 	got := read(t, &wiretest.Server{Body: body})
 	want := []wiretest.Item{
@@ -51,11 +43,7 @@ func TestOwnTools(t *testing.T) {
 		off,
 		`{"type":"content_block_start","index":1,"content_block":`+result+`}`,
 		off1,
-		strings.ReplaceAll(
-			textOn,
-			`"index":0`,
-			`"index":2`,
-		),
+		strings.ReplaceAll(textOn, `"index":0`, `"index":2`),
 		strings.ReplaceAll(hello, `"index":0`, `"index":2`),
 		strings.ReplaceAll(off, `"index":0`, `"index":2`),
 		endTurn,
@@ -72,8 +60,7 @@ func TestOwnTools(t *testing.T) {
 	req.Input = append(req.Input, model.Item{Role: model.User, Text: "more"})
 	const use = `{"id":"srvtoolu_1","input":{"query":"go"},"name":"web_search","type":"server_tool_use"}`
 	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(
-		sent,
-		`"content":[`+use+","+result+",",
+		sent, `"content":[`+use+","+result+",",
 	) {
 		t.Errorf("sent %s", sent)
 	}
@@ -90,11 +77,7 @@ func TestUnsignedThinking(t *testing.T) {
 		start,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm."}}`,
 		off,
-		strings.ReplaceAll(
-			textOn,
-			`"index":0`,
-			`"index":1`,
-		),
+		strings.ReplaceAll(textOn, `"index":0`, `"index":1`),
 		strings.ReplaceAll(hello, `"index":0`, `"index":1`),
 		off1,
 		endTurn,
@@ -108,8 +91,7 @@ func TestUnsignedThinking(t *testing.T) {
 		}, {Role: model.Reasoning, Text: item.Text, Seal: item.Seal}, {Role: model.Assistant, Text: "x"}, {Role: model.User, Text: "y"},
 	}}
 	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(
-		sent,
-		`{"type":"thinking","thinking":"Hm."}`,
+		sent, `{"type":"thinking","thinking":"Hm."}`,
 	) {
 		t.Errorf("sent %s", sent)
 	}
@@ -125,8 +107,7 @@ func TestFillThinking(t *testing.T) {
 	}}
 	const want = `{"type":"thinking","thinking":"(not kept)"},{"type":"tool_use"`
 	if sent := string(sent(t, req, transport.Endpoint{BaseURL: "https://api.deepseek.com/anthropic"}).Body); !strings.Contains(
-		sent,
-		want,
+		sent, want,
 	) {
 		t.Errorf("sent %s", sent)
 	}

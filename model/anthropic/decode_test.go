@@ -125,13 +125,11 @@ func TestAgainstSDK(t *testing.T) {
 				)
 			case "redacted_thinking":
 				want = append(
-					want,
-					wiretest.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: b.Data}},
+					want, wiretest.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: b.Data}},
 				)
 			case "tool_use":
 				want = append(
-					want,
-					wiretest.Item{Role: model.Call, Text: string(b.Input), ID: b.ID, CallID: b.ID, Name: b.Name},
+					want, wiretest.Item{Role: model.Call, Text: string(b.Input), ID: b.ID, CallID: b.ID, Name: b.Name},
 				)
 			}
 		}
@@ -181,12 +179,7 @@ func TestLenience(t *testing.T) {
 		unknown,
 		strings.ReplaceAll(hello, "text_delta", "input_json_delta"),
 		off,
-		strings.Replace(
-			textOn,
-			`"index":0`,
-			`"index":1`,
-			1,
-		),
+		strings.Replace(textOn, `"index":0`, `"index":1`, 1),
 		strings.Replace(hello, `"index":0`, `"index":1`, 1),
 		off1,
 		endTurn,
@@ -196,13 +189,7 @@ func TestLenience(t *testing.T) {
 		t.Errorf("unknown block: %d items, error %v", len(got.Items), got.Err)
 	}
 	body = wiretest.SSE(
-		start,
-		textOn,
-		off,
-		strings.Replace(callOn, `"input":{}`, `"input":{"a":1}`, 1),
-		off1,
-		toolUse,
-		stop,
+		start, textOn, off, strings.Replace(callOn, `"input":{}`, `"input":{"a":1}`, 1), off1, toolUse, stop,
 	)
 	if got := read(t, &wiretest.Server{Body: body}); got.Err != nil || got.Items[1].Text != `{"a":1}` {
 		t.Errorf("whole input: %+v", got)

@@ -132,8 +132,7 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	if again := sent(t, req, transport.Endpoint{Extra: map[string]any{"metadata": map[string]any{"user_id": "u"}}}); !bytes.Equal(
-		again.Body,
-		got.Body,
+		again.Body, got.Body,
 	) {
 		t.Error("the same request gives other bytes")
 	}
@@ -163,11 +162,7 @@ func TestThinking(t *testing.T) {
 		if !strings.Contains(string(got["thinking"]), tt.thinking) || (tt.thinking == "") != (got["thinking"] == nil) ||
 			string(got["output_config"]) != tt.config {
 			t.Errorf(
-				"%s, effort %q: thinking %s, config %s",
-				tt.model,
-				tt.effort,
-				got["thinking"],
-				got["output_config"],
+				"%s, effort %q: thinking %s, config %s", tt.model, tt.effort, got["thinking"], got["output_config"],
 			)
 		}
 	}

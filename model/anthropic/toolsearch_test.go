@@ -69,8 +69,7 @@ func TestDeferredTools(t *testing.T) {
 		}
 	}
 	if want := []string{"shell", "read", "tool_search_tool_bm25", "met__weather", "met__tides"}; !slices.Equal(
-		names,
-		want,
+		names, want,
 	) {
 		t.Errorf("got %q, want %q", names, want)
 	}

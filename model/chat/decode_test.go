@@ -96,8 +96,7 @@ func TestAgainstSDK(t *testing.T) {
 	want := []wiretest.Item{{Role: model.Assistant, Text: acc.Choices[0].Message.Content}}
 	for _, c := range acc.Choices[0].Message.ToolCalls {
 		want = append(
-			want,
-			wiretest.Item{Role: model.Call, Text: c.Function.Arguments, CallID: c.ID, Name: c.Function.Name},
+			want, wiretest.Item{Role: model.Call, Text: c.Function.Arguments, CallID: c.ID, Name: c.Function.Name},
 		)
 	}
 	if diff := cmp.Diff(want, got.Items); diff != "" {

@@ -56,8 +56,7 @@ func TestDialects(t *testing.T) {
 	bridged := func(id string) string {
 		return strings.ReplaceAll(
 			strings.Replace(plain, `{"role":"user"`, `{"role":"assistant","content":"Understood."},{"role":"user"`, 1),
-			"call_1",
-			id,
+			"call_1", id,
 		)
 	}
 	for name, tt := range map[string]struct {
@@ -108,19 +107,16 @@ func TestLearned(t *testing.T) {
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
 	if got := said(t, req, chat.Options{}); !strings.Contains(
-		got,
-		`"tool_calls":[{"id":"b",F}],"reasoning_content":"(not kept)"`,
+		got, `"tool_calls":[{"id":"b",F}],"reasoning_content":"(not kept)"`,
 	) {
 		t.Errorf("sent %s", got)
 	}
 	req = called(
-		"m",
-		call("a", &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
+		"m", call("a", &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
 	if got := said(t, req, chat.Options{}); !strings.Contains(
-		got,
-		`"id":"b",F,"extra_content":{"google":{"thought_signature":"skip_`,
+		got, `"id":"b",F,"extra_content":{"google":{"thought_signature":"skip_`,
 	) {
 		t.Errorf("sent %s", got)
 	}

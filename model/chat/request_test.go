@@ -190,9 +190,7 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(
-			`{"type":"json_schema","json_schema":{"name":"answer","schema":%s,"strict":%t}}`,
-			schema,
-			strict,
+			`{"type":"json_schema","json_schema":{"name":"answer","schema":%s,"strict":%t}}`, schema, strict,
 		)
 		if string(got.Format) != want {
 			t.Errorf("response_format is %s, want %s", got.Format, want)

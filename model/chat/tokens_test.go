@@ -44,8 +44,7 @@ func TestTokens(t *testing.T) {
 func TestOtherTokens(t *testing.T) {
 	for _, choice := range []string{`"token_ids":"none"`, `"token_ids":[1.5]`, `"logprobs":[0.5]`, `"token_ids":[4294967296]`} {
 		got := read(
-			t,
-			&wiretest.Server{Body: wiretest.SSE(vllm(``, `"delta":{"content":"a"},`+choice), finish("stop"), done)},
+			t, &wiretest.Server{Body: wiretest.SSE(vllm(``, `"delta":{"content":"a"},`+choice), finish("stop"), done)},
 		)
 		if want := (model.Tokens{Incomplete: true}); !cmp.Equal(want, got.Tokens) || got.Items[0].Text != "a" {
 			t.Errorf("%s: %+v, %+v", choice, got.Tokens, got.Items)

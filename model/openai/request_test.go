@@ -76,9 +76,7 @@ func TestRequestAgainstSDK(t *testing.T) {
 			req := conversation(name)
 			req.Effort = effort
 			diff, err := wiretest.RoundTrip(
-				sent(t, req, transport.Endpoint{}).Body,
-				new(responses.ResponseNewParams),
-				"stream",
+				sent(t, req, transport.Endpoint{}).Body, new(responses.ResponseNewParams), "stream",
 			)
 			if diff != "" || err != nil {
 				t.Errorf("%s, effort %q: error %v (-SDK +sent):\n%s", name, effort, err, diff)

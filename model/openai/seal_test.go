@@ -35,9 +35,7 @@ func TestComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := wiretest.SSE(
-				created,
-				`{"type":"response.output_item.done","output_index":0,"item":`+tt.item+`}`,
-				done,
+				created, `{"type":"response.output_item.done","output_index":0,"item":`+tt.item+`}`, done,
 			)
 			item := read(t, &wiretest.Server{Body: body}).Items[0]
 			req := model.Request{Model: "gpt-6.1-sol", Input: []model.Item{

@@ -166,15 +166,8 @@ func TestRead(t *testing.T) {
 		c := family.New(tt.family, "", set).Read(tt.name, tt.sent)
 		if c.Err != nil || c.Name != tt.tool || c.Arguments != tt.settle {
 			t.Errorf(
-				"%s: %s %s is %s %s, want %s %s (%v)",
-				tt.family,
-				tt.name,
-				tt.sent,
-				c.Name,
-				c.Arguments,
-				tt.tool,
-				tt.settle,
-				c.Err,
+				"%s: %s %s is %s %s, want %s %s (%v)", tt.family, tt.name, tt.sent, c.Name, c.Arguments, tt.tool,
+				tt.settle, c.Err,
 			)
 			continue
 		}

@@ -256,8 +256,7 @@ func (f *fake) tools() string {
 			tools,
 			fmt.Sprintf(
 				`{"name":%q,"description":"does %s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}`,
-				name,
-				name,
+				name, name,
 			),
 		)
 	}

@@ -32,8 +32,7 @@ func playHost() {
 	for i := range manyHosts {
 		servers = append(servers, mcp.Server{
 			Name: fmt.Sprintf(
-				"s%d",
-				i,
+				"s%d", i,
 			), Argv: []string{"/proc/self/exe"}, Env: []string{fakeMode + "=stubborn", "STUBBORN=" + os.Getenv("STUBBORN")},
 			StartTimeout: patience,
 		})

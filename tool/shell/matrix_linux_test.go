@@ -246,9 +246,7 @@ func TestNothingSurvivesAsOrdinaryUser(t *testing.T) {
 		}
 	}
 	cmd := exec.Command(
-		"/proc/self/exe",
-		"-test.run=^(TestNothingSurvives|TestInterrupt|TestSetuid)$",
-		"-test.timeout=5m",
+		"/proc/self/exe", "-test.run=^(TestNothingSurvives|TestInterrupt|TestSetuid)$", "-test.timeout=5m",
 	)
 	cmd.SysProcAttr = unprivilegedUser()
 	cmd.Dir = "/"

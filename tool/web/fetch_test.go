@@ -179,8 +179,7 @@ func serveTexts(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Set-Cookie", "a=b")
 		rw.Header().Set("Content-Type", "text/html; charset=windows-1252")
 		fmt.Fprint(
-			rw,
-			"<title>A page</title><p>caf\xe9 \x80 &amp; <a href='/x?a=1'>more</a><script>alert('no')</script>",
+			rw, "<title>A page</title><p>caf\xe9 \x80 &amp; <a href='/x?a=1'>more</a><script>alert('no')</script>",
 		)
 		return
 	case "/long":

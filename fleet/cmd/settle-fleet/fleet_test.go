@@ -81,8 +81,7 @@ func TestTasksFromAFile(t *testing.T) {
 	}
 	must(t, "", "tenant", "set", "default", "--weight", "2")
 	if out := must(t, "", "tenant", "list", "--json"); out != fmt.Sprintf(
-		`{"tenant":"default","weight":2,"queued":%d,"running":0}`+"\n",
-		tasks,
+		`{"tenant":"default","weight":2,"queued":%d,"running":0}`+"\n", tasks,
 	) {
 		t.Errorf("%s", out)
 	}
@@ -114,8 +113,7 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("%d results", n)
 	}
 	if out := must(t, "", "results", "--format", "atif"); strings.Count(
-		out,
-		`{"schema_version":"ATIF-v1.7","session_id":"s`,
+		out, `{"schema_version":"ATIF-v1.7","session_id":"s`,
 	) != tasks ||
 		strings.Count(out, `"message":"Hello from the fleet."`) != tasks {
 		t.Errorf("%s", out)
@@ -131,8 +129,7 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	if out := must(t, "", "logs", "--json", "--after", "1", "s3"); !strings.HasPrefix(
-		out,
-		`{"v":1,"session":"s3","seq":2,`,
+		out, `{"v":1,"session":"s3","seq":2,`,
 	) {
 		t.Errorf("%s", out)
 	}
@@ -230,19 +227,8 @@ func TestABatchHasABudget(t *testing.T) {
 	turn := modeltest.Say("Hello.")
 	model := modeltest.NewServer(t, modeltest.Script(turn))
 	must(
-		t,
-		`{"prompt":"one"}`+"\n"+`{"prompt":"two"}`+"\n"+`{"prompt":"three"}`,
-		"submit",
-		"-C",
-		t.TempDir(),
-		"-f",
-		"-",
-		"--batch",
-		"b",
-		"--budget-tokens",
-		"1",
-		"-m",
-		"openai/gpt-5.2",
+		t, `{"prompt":"one"}`+"\n"+`{"prompt":"two"}`+"\n"+`{"prompt":"three"}`, "submit", "-C", t.TempDir(), "-f", "-",
+		"--batch", "b", "--budget-tokens", "1", "-m", "openai/gpt-5.2",
 	)
 	ctx, stop := context.WithCancel(t.Context())
 	worker := make(chan int, 1)
@@ -254,8 +240,7 @@ func TestABatchHasABudget(t *testing.T) {
 	<-worker
 	if code != codeFailed || strings.Count(out, `"outcome":"completed"`) != 1 ||
 		strings.Count(
-			out,
-			`"outcome":"aborted","reason":"limit","message":"the limit on tokens was reached: the batch`,
+			out, `"outcome":"aborted","reason":"limit","message":"the limit on tokens was reached: the batch`,
 		) != 2 {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}

@@ -43,25 +43,12 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 		r.dir,
 	)
 	r.model = modeltest.NewServer(
-		t,
-		modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...),
+		t, modeltest.Script(append([]modeltest.Turn{modeltest.Reply(modeltest.Call("shell", command))}, turns...)...),
 	)
 	must(t, "", "migrate")
 	must(
-		t,
-		"",
-		"submit",
-		"--heartbeat-timeout",
-		"2s",
-		"-C",
-		r.dir,
-		"--session",
-		"s",
-		"--hands",
-		host.Way(),
-		"-m",
-		"openai/gpt-5.2",
-		"work",
+		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m",
+		"openai/gpt-5.2", "work",
 	)
 	return r
 }

@@ -24,8 +24,7 @@ func TestProgress(t *testing.T) {
 	}
 	p.line(begin.Add(100*time.Second), index.Counts{Queued: 70, Running: 10, Ended: 20, Completed: 20})
 	if line := p.line(begin.Add(110*time.Second), index.Counts{Queued: 60, Running: 10, Ended: 30, Failed: 3}); !strings.Contains(
-		line,
-		"(3 failed, 0 aborted), 10 running, 60 waiting; 1.0/s, about 1m10s left",
+		line, "(3 failed, 0 aborted), 10 running, 60 waiting; 1.0/s, about 1m10s left",
 	) {
 		t.Errorf("%q", line)
 	}

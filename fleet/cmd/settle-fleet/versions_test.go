@@ -99,9 +99,7 @@ func (v *versions) works(name string, workerIsOlder bool) {
 	must(true, "submit", "-C", os.TempDir(), "--session", name+"-older", "--batch", name, "say")
 	must(false, "submit", "-C", os.TempDir(), "--session", name+"-newer", "--batch", name, "say")
 	program, env := os.Args[0], append(
-		os.Environ(),
-		roleVar+"="+roleCommand,
-		argsVar+"="+strings.Join(v.worker(), "\t"),
+		os.Environ(), roleVar+"="+roleCommand, argsVar+"="+strings.Join(v.worker(), "\t"),
 	)
 	if workerIsOlder {
 		program, env = v.older, os.Environ()

@@ -55,24 +55,13 @@ func TestTwoFleets(t *testing.T) {
 	git(t, from, "init", "-q")
 	git(t, from, "commit", "-q", "--allow-empty", "-m", "one")
 	model := modeltest.NewServer(
-		t,
-		modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three")),
+		t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two"), modeltest.Say("three")),
 	)
 	for n, database := range []string{databases[0], databases[1], databases[0]} {
 		t.Setenv(databaseVar, database)
 		must(t, "", "migrate")
 		must(
-			t,
-			"",
-			"submit",
-			"--repo",
-			from,
-			"--session",
-			"s",
-			"--input",
-			strconv.Itoa(n),
-			"-m",
-			"openai/gpt-5.2",
+			t, "", "submit", "--repo", from, "--session", "s", "--input", strconv.Itoa(n), "-m", "openai/gpt-5.2",
 			"work",
 		)
 		work(t, model)
@@ -101,20 +90,8 @@ func TestRepository(t *testing.T) {
 	for n, session := range []string{"1", "2"} {
 		unit := strings.TrimSpace(
 			must(
-				t,
-				"",
-				"submit",
-				"--repo",
-				"file://"+from,
-				"--ref",
-				"main",
-				"--session",
-				"s",
-				"--input",
-				session,
-				"-m",
-				"openai/gpt-5.2",
-				"work",
+				t, "", "submit", "--repo", "file://"+from, "--ref", "main", "--session", "s", "--input", session, "-m",
+				"openai/gpt-5.2", "work",
 			),
 		)
 		if n == 1 {

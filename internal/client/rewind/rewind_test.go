@@ -208,9 +208,7 @@ func TestEveryKindOfChange(t *testing.T) {
 		[]call{edit("same", "s", "t"), edit("same", "t", "s")},
 		[]call{
 			edit(
-				"edited",
-				"one",
-				"two",
+				"edited", "one", "two",
 			), write("sub/deep/new", "n\n"), edit("twice", "1", "2"), edit("twice", "2", "3"),
 			patch(
 				"*** Delete File: deleted", "*** Update File: moved", "*** Move to: sub/moved", "-m", "+mm",

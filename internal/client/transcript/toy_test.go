@@ -82,10 +82,7 @@ func (f *toy) goesOn(c transcript.Change, turn *event.Turn) {
 			strings.TrimSpace(
 				string(
 					i.Type(),
-				)+": "+i.Content().Text+transcript.CallOf(
-					i,
-					c.State.Host.Dir,
-				).Command+" "+i.Content().Output,
+				)+": "+i.Content().Text+transcript.CallOf(i, c.State.Host.Dir).Command+" "+i.Content().Output,
 			),
 		)
 	}

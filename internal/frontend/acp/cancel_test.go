@@ -39,10 +39,7 @@ func TestCancelWhileItAnswers(t *testing.T) {
 		t.Errorf("the next one ended with %q", got)
 	}
 	c.tells(
-		"session_info_update go",
-		`agent_message_chunk "a"`,
-		"end: cancelled",
-		`agent_message_chunk "b"`,
+		"session_info_update go", `agent_message_chunk "a"`, "end: cancelled", `agent_message_chunk "b"`,
 		"end: end_turn",
 	)
 }
@@ -99,8 +96,7 @@ func TestCancelPromptsThatWait(t *testing.T) {
 func TestQueue(t *testing.T) {
 	release := make(chan struct{})
 	c := start(
-		t,
-		script.New(script.Turn(script.Wait(release), script.Text("one")), script.Text("two"), script.Text("three")),
+		t, script.New(script.Turn(script.Wait(release), script.Text("one")), script.Text("two"), script.Text("three")),
 	)
 	session := c.open()
 	ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}

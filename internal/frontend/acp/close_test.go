@@ -174,10 +174,7 @@ func TestLoadWhileItStreams(t *testing.T) {
 	words := strings.Repeat("many words ", 100)
 	streamed, hold := make(chan struct{}), make(chan struct{})
 	c := start(t, script.New(script.Turn(
-		script.Repeat(
-			1500,
-			script.Text(words),
-		),
+		script.Repeat(1500, script.Text(words)),
 		script.Do(func() { close(streamed) }),
 		script.Wait(hold),
 		script.Text("the end"),

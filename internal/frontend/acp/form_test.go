@@ -50,8 +50,7 @@ func TestForms(t *testing.T) {
 				}
 			}
 			if story := strings.Join(c.Lines(), "\n"); !strings.Contains(
-				strings.ReplaceAll(story, `\`, ""),
-				test.want,
+				strings.ReplaceAll(story, `\`, ""), test.want,
 			) {
 				t.Errorf("the server was not given %s:\n%s", test.want, story)
 			}

@@ -130,8 +130,7 @@ func TestLoadAndResume(t *testing.T) {
 	}
 	c.tells(`agent_message_chunk "later"`, "end: end_turn")
 	c.Refused(
-		jsonrpc.CodeInvalidParams,
-		"session/load",
+		jsonrpc.CodeInvalidParams, "session/load",
 		object{"sessionId": session, "cwd": "relative", "mcpServers": []any{}},
 	)
 }
@@ -142,8 +141,7 @@ func TestPlan(t *testing.T) {
 		t,
 		script.New(
 			script.Call(
-				"plan",
-				`{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
+				"plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
 			),
 			script.Text("ok"),
 		),
@@ -212,8 +210,7 @@ func TestOtherDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := c.Refused(jsonrpc.CodeInvalidParams, "session/load", object{"sessionId": session, "cwd": t.TempDir(), "mcpServers": []any{}}); !strings.Contains(
-		said,
-		c.Dir,
+		said, c.Dir,
 	) {
 		t.Errorf("said %q", said)
 	}
@@ -392,10 +389,7 @@ func TestSlowClient(t *testing.T) {
 
 func TestEditor(t *testing.T) {
 	c := start(t, script.New(
-		script.Call(
-			"read",
-			`{"path":"a.txt"}`,
-		),
+		script.Call("read", `{"path":"a.txt"}`),
 		script.Call("edit", `{"path":"a.txt","old_string":"typed","new_string":"edited"}`),
 		script.Text("done"),
 	))

@@ -27,8 +27,7 @@ func TestPermissionIsWhole(t *testing.T) {
 			}
 			requests := client.model.Requests()
 			if said := fmt.Sprintf("%+v", requests[len(requests)-1]); strings.Contains(
-				said,
-				"too long to be shown whole",
+				said, "too long to be shown whole",
 			) != c.Refused {
 				t.Errorf("the model is told %.500s", said)
 			}

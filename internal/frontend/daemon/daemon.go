@@ -190,10 +190,7 @@ func (o Options) host(
 		}
 		if idle {
 			o.Logger.Info(
-				fmt.Sprintf(
-					"detached host ends its session, which was idle for %v",
-					o.IdleTimeout,
-				),
+				fmt.Sprintf("detached host ends its session, which was idle for %v", o.IdleTimeout),
 				"session",
 				opened.ID(),
 			)

@@ -110,10 +110,7 @@ func TestAttachAtEachEvent(t *testing.T) {
 			got := show(joined)
 			if diff := cmp.Diff(retried(want), retried(got)); diff != "" {
 				t.Errorf(
-					"joined after event %d, %s (-from the beginning +joined):\n%s",
-					joined,
-					all[joined-1].Kind(),
-					diff,
+					"joined after event %d, %s (-from the beginning +joined):\n%s", joined, all[joined-1].Kind(), diff,
 				)
 			}
 		}

@@ -69,9 +69,7 @@ func TestImages(t *testing.T) {
 		p.types(" and @named.png or \x1b[200~fake.png\x1b[201~?")
 		p.types("\r")
 		p.sees(
-			"▌ what is [image: a shot.png] and @named.png or fake.png?",
-			"[image 1: image/png",
-			"[image 2: image/png",
+			"▌ what is [image: a shot.png] and @named.png or fake.png?", "[image 1: image/png", "[image 2: image/png",
 		)
 		p.misses("[image 3")
 		p.types("\x1b") // nothing came of it: it is in the editor, with its image

@@ -225,10 +225,7 @@ func TestAbortedApproval(t *testing.T) {
 func TestApprovalIsWhole(t *testing.T) {
 	tools := []tool.Tool{act(t, func(context.Context) { t.Error("it ran") })}
 	b := serve(t, setup{tools: tools, model: script.New(
-		script.Call(
-			"act",
-			`{"what":"`+strings.Repeat("x", question.MaxText)+`"}`,
-		),
+		script.Call("act", `{"what":"`+strings.Repeat("x", question.MaxText)+`"}`),
 		script.Call("act", `{"what":"one\ntwo\u202e"}`),
 	).Otherwise(script.Text("done"))})
 	session := b.session("s")
@@ -321,8 +318,7 @@ func TestImages(t *testing.T) {
 	ask[object](b, "POST", session+"/inputs", object{"images": images}, 202)
 	e := b.until(session, kind(event.KindInputAccepted))
 	b.diff(
-		"images",
-		[]event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}},
+		"images", []event.Image{{MediaType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}},
 		e.Data.(event.InputAccepted).Images,
 	)
 	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}` // larger than other bodies may be

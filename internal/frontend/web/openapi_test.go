@@ -187,12 +187,8 @@ func TestDescribedBodies(t *testing.T) {
 				}
 				if a := b.send("POST", path, body); allowed != (a.status != http.StatusBadRequest) {
 					t.Errorf(
-						"%s with %s: by the schema it is %t, but the answer is %d %s",
-						o.OperationID,
-						body,
-						allowed,
-						a.status,
-						a.body,
+						"%s with %s: by the schema it is %t, but the answer is %d %s", o.OperationID, body, allowed,
+						a.status, a.body,
 					)
 				}
 			}

@@ -74,9 +74,7 @@ func TestList(t *testing.T) {
 		got = append(got, [3]any{s["id"], s["state"], s["title"]})
 	}
 	b.diff(
-		"list",
-		[][3]any{{"running", "running", "Fix the test."}, {"closed", "closed", ""}, {"idle", "idle", ""}},
-		got,
+		"list", [][3]any{{"running", "running", "Fix the test."}, {"closed", "closed", ""}, {"idle", "idle", ""}}, got,
 	)
 }
 

@@ -88,10 +88,7 @@ func TestSettings(t *testing.T) {
 		"changed",
 		in("high"),
 		ask[object](
-			b,
-			"POST",
-			session+"/settings",
-			object{"model": "chat/two", "effort": "high", "permission": "read-only"},
+			b, "POST", session+"/settings", object{"model": "chat/two", "effort": "high", "permission": "read-only"},
 			200,
 		),
 	)

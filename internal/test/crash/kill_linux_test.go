@@ -343,9 +343,7 @@ func (c *tally) add(v *victim) {
 func (c *tally) String() string {
 	slices.Sort(c.times)
 	text := fmt.Sprintf(
-		"%d kills, %d of them with commands in flight, %d processes in all; no survivors",
-		c.kills,
-		c.withOnes,
+		"%d kills, %d of them with commands in flight, %d processes in all; no survivors", c.kills, c.withOnes,
 		c.processes,
 	)
 	if n := len(c.times); n > 0 {

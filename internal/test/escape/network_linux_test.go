@@ -51,8 +51,7 @@ func networkAttempts() []attempt {
 		{name: "TCP by a mapped address", try: func(w prey, _ string) error {
 			return with(unix.AF_INET6, unix.SOCK_STREAM, 0, func(fd int) error {
 				return unix.Connect(
-					fd,
-					&unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}},
+					fd, &unix.SockaddrInet6{Port: w.TCP, Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}},
 				)
 			})
 		}},
@@ -321,10 +320,7 @@ func (w prey) answer(target, secret string) (int, error) {
 		secret = who
 	}
 	_, err = fmt.Fprintf(
-		conn,
-		"CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n",
-		target,
-		target,
+		conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target,
 		base64.StdEncoding.EncodeToString([]byte(secret)),
 	)
 	if err != nil {

@@ -41,9 +41,7 @@ func longSessions() map[string]string {
 		fmt.Fprintf(
 			&talk,
 			"model\n  think \"Answer %d.\"\n  say \"This is the answer, at some length.\"\nafter %ds input \"question %d\"\n",
-			n,
-			60*n,
-			n,
+			n, 60*n, n,
 		)
 	}
 	return map[string]string{
@@ -58,9 +56,7 @@ func longSessions() map[string]string {
 		"compacted":                 "window 30000\ncompact auto\n" + steps.String() + "input \"go\"\n",
 		"compacted without a model": "window 30000\ncompact mechanical\n" + steps.String() + "input \"go\"\n",
 		"a server that often breaks": strings.ReplaceAll(
-			steps.String(),
-			"model\n",
-			"model\n  fault reset at delta 1 first 1\n",
+			steps.String(), "model\n", "model\n  fault reset at delta 1 first 1\n",
 		) + "input \"go\"\n",
 	}
 }

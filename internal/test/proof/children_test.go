@@ -31,8 +31,7 @@ func TestSimulationOfChildren(t *testing.T) {
 		}
 	}
 	t.Logf(
-		"a history was compacted while a child ran in %d sessions, and a child in the background asked in %d",
-		together,
+		"a history was compacted while a child ran in %d sessions, and a child in the background asked in %d", together,
 		asked,
 	)
 	if *firstSeed == 1 && *sessions >= 300 && (together == 0 || asked == 0) { // the same each time

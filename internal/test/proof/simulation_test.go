@@ -21,8 +21,7 @@ var (
 	sessions  = flag.Int("sessions", 300, "how many sessions the simulation plays")
 	firstSeed = flag.Int("seed", 1, "seed of the first session, each further one has the next; 0 draws it")
 	schedules = flag.Int(
-		"schedules",
-		1,
+		"schedules", 1,
 		"under how many schedules each session is played; more than one needs the overlay of internal/test/shake",
 	)
 	schedule  = flag.Int("schedule", 0, "number of the first schedule")

@@ -122,23 +122,8 @@ func (b binary) run(t *testing.T, rec recording, session, prompt string) []objec
 		url += "/v1"
 	}
 	cmd := exec.CommandContext(
-		t.Context(),
-		b.path,
-		"run",
-		"--json",
-		"--tools",
-		"",
-		"--session",
-		session,
-		"--retries",
-		"0",
-		"--timeout",
-		"30s",
-		"--model",
-		providers[rec.Wire],
-		"--base-url",
-		url,
-		prompt,
+		t.Context(), b.path, "run", "--json", "--tools", "", "--session", session, "--retries", "0", "--timeout", "30s",
+		"--model", providers[rec.Wire], "--base-url", url, prompt,
 	)
 	cmd.Dir = b.home
 	cmd.Env = []string{
@@ -210,8 +195,7 @@ func eventsOf(t *testing.T, items []object, want reading) {
 		case "tool_call":
 			if str(item["status"]) != "aborted" { // else it was cut
 				got.Calls = append(
-					got.Calls,
-					call{str(item["call_id"]), str(item["name"]), arguments(str(item["arguments"]))},
+					got.Calls, call{str(item["call_id"]), str(item["name"]), arguments(str(item["arguments"]))},
 				)
 			}
 		}

@@ -193,8 +193,7 @@ func (r *reading) responseItems(done []object) (refused bool) {
 			}
 		case "custom_tool_call":
 			r.Calls = append(
-				r.Calls,
-				call{str(item["call_id"]), str(item["name"]), object{"input": str(item["input"])}},
+				r.Calls, call{str(item["call_id"]), str(item["name"]), object{"input": str(item["input"])}},
 			)
 		}
 	}

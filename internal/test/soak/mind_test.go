@@ -77,8 +77,7 @@ func (m *mind) next(req model.Request, text string) script.Step {
 	for _, input := range append([]string{m.plan}, m.inputs...) {
 		if !strings.Contains(text, input) && len(m.missing) < 10 {
 			m.missing = append(
-				m.missing,
-				fmt.Sprintf("after %d steps and %d summaries: %q", m.steps, m.summaries, input),
+				m.missing, fmt.Sprintf("after %d steps and %d summaries: %q", m.steps, m.summaries, input),
 			)
 		}
 	}
@@ -92,9 +91,7 @@ func (m *mind) next(req model.Request, text string) script.Step {
 		return script.Call(
 			"task",
 			fmt.Sprintf(
-				`{"description":"look %[1]d","prompt":"child %[1]d","background":%[2]t}`,
-				m.started,
-				m.started%2 == 0,
+				`{"description":"look %[1]d","prompt":"child %[1]d","background":%[2]t}`, m.started, m.started%2 == 0,
 			),
 		)
 	case m.steps%40 == 1:

@@ -64,13 +64,8 @@ func TestOneLongSession(t *testing.T) {
 		}
 	}
 	t.Logf(
-		"%d steps in %d turns, %d compactions, %d children with %d requests, %d events",
-		m.steps,
-		turns,
-		compactions,
-		m.started,
-		m.answered.Load(),
-		state.Seq,
+		"%d steps in %d turns, %d compactions, %d children with %d requests, %d events", m.steps, turns, compactions,
+		m.started, m.answered.Load(), state.Seq,
 	)
 	if compactions < *steps/30 || m.started != 20 || len(state.Children) != 20 {
 		t.Errorf("%d compactions, %d children, %d of them in the log", compactions, m.started, len(state.Children))
@@ -171,32 +166,21 @@ func report(t *testing.T, totals []gauge) {
 		}
 		t.Logf(
 			"to step %5d: %8v, %7d bytes and %5d allocations per step; heap %.1f MB, %d goroutines, %d descriptors",
-			(i+1)*n,
-			per[i].between.Round(time.Microsecond),
-			per[i].bytes,
-			per[i].mallocs,
-			float64(g.heap)/1e6,
-			g.goroutines,
-			g.descriptors,
+			(i+1)*n, per[i].between.Round(time.Microsecond), per[i].bytes, per[i].mallocs, float64(g.heap)/1e6,
+			g.goroutines, g.descriptors,
 		)
 	}
 	first, last := per[1], per[len(per)-1]
 	if last.bytes > 2*first.bytes || last.mallocs > 3*first.mallocs {
 		t.Errorf(
-			"a step allocates %d bytes in %d pieces at the end, and %d in %d at the beginning",
-			last.bytes,
-			last.mallocs,
-			first.bytes,
-			first.mallocs,
+			"a step allocates %d bytes in %d pieces at the end, and %d in %d at the beginning", last.bytes,
+			last.mallocs, first.bytes, first.mallocs,
 		)
 	}
 	if last.goroutines > first.goroutines+40 || last.descriptors > first.descriptors+40 {
 		t.Errorf(
-			"%d goroutines and %d descriptors at the end, %d and %d at the beginning",
-			last.goroutines,
-			last.descriptors,
-			first.goroutines,
-			first.descriptors,
+			"%d goroutines and %d descriptors at the end, %d and %d at the beginning", last.goroutines,
+			last.descriptors, first.goroutines, first.descriptors,
 		)
 	}
 }

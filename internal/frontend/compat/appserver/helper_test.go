@@ -41,8 +41,7 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	p := clienttest.Place{Data: data, Dir: t.TempDir()}
 	o := Options{DataDir: data, Options: rpc.Options{
 		Sessions: p.Sessions(
-			m,
-			"app-server",
+			m, "app-server",
 		), Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
 	}}
 	settings := o.Sessions.Settings

@@ -254,8 +254,7 @@ func TestSaidMeanwhile(t *testing.T) {
 		map[string]any{"threadId": thread, "expectedTurnId": "x", "input": say("three")},
 	)
 	c.diff(
-		"steered",
-		first,
+		"steered", first,
 		c.Must("turn/steer", map[string]any{"threadId": thread, "expectedTurnId": first, "input": say("three")})["turnId"],
 	)
 	close(hold)
@@ -306,8 +305,7 @@ func TestStops(t *testing.T) {
 				t.Error(err)
 			}
 			c.diff(
-				"at the end",
-				[]string{"item/completed", "turn/completed", "thread/closed"},
+				"at the end", []string{"item/completed", "turn/completed", "thread/closed"},
 				c.methods("item/completed", "turn/completed", "thread/closed")[1:],
 			)
 		})

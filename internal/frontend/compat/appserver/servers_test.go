@@ -55,8 +55,7 @@ func TestServersOfAClient(t *testing.T) {
 		t.Errorf("servers %v", list)
 	}
 	c.diff(
-		"one of them",
-		1,
+		"one of them", 1,
 		len(c.Must("mcpServerStatus/list", map[string]any{"threadId": id, "serverName": "sums"})["data"].([]any)),
 	)
 	c.diff("of the user", 0, len(c.Must("mcpServerStatus/list", nil)["data"].([]any)))

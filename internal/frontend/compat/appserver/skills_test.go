@@ -13,8 +13,7 @@ func TestSkills(t *testing.T) {
 	m := script.New(script.Text("one"), script.Text("two"), script.Text("three"))
 	c := start(t, m)
 	c.diff(
-		"before",
-		[]any{map[string]any{"cwd": c.Dir, "skills": []any{}, "errors": []any{}}},
+		"before", []any{map[string]any{"cwd": c.Dir, "skills": []any{}, "errors": []any{}}},
 		c.Must("skills/list", map[string]any{})["data"],
 	)
 	clienttest.WriteCommands(t, c.Dir)

@@ -111,8 +111,7 @@ func TestResumeWhileItStreams(t *testing.T) {
 	}
 	streamed, hold := make(chan struct{}), make(chan struct{})
 	c := start(
-		t,
-		script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))),
+		t, script.New(script.Turn(script.Text(deltas...), script.Do(func() { close(streamed) }), script.Wait(hold))),
 	)
 	thread := c.thread()
 	c.turn(thread, "go")
@@ -195,9 +194,7 @@ func TestEphemeral(t *testing.T) {
 	c.turn(id, "go")
 	c.Seen(`"method":"turn/completed"`, 1)
 	c.diff(
-		"while it is loaded",
-		true,
-		field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"),
+		"while it is loaded", true, field(c, c.Must("thread/read", map[string]any{"threadId": id}), "thread.ephemeral"),
 	)
 	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
 	c.Must("thread/archive", map[string]any{"threadId": id})

@@ -159,10 +159,7 @@ func TestWhatTheModelSays(t *testing.T) {
 	b.attempt()
 	b.write(
 		of("i000001", event.ItemStarted{Type: event.Reasoning}),
-		of(
-			"i000001",
-			event.ItemDelta{Stream: event.Text, Text: "Let me "},
-		),
+		of("i000001", event.ItemDelta{Stream: event.Text, Text: "Let me "}),
 		of("i000001", event.ItemDelta{Stream: event.Text, Text: "see."}),
 		of(
 			"i000001",
@@ -171,10 +168,7 @@ func TestWhatTheModelSays(t *testing.T) {
 				Content: event.Content{Type: event.Reasoning, Text: "Let me see."},
 			},
 		),
-		of(
-			"i000002",
-			event.ItemStarted{Type: event.Message},
-		),
+		of("i000002", event.ItemStarted{Type: event.Message}),
 		of("i000002", event.ItemDelta{Stream: event.Text, Text: "Done."}),
 		of(
 			"i000002",
@@ -230,11 +224,7 @@ func TestSearches(t *testing.T) {
 		b.call(item, "web_search", args)
 		b.write(of(item, event.CallStarted{}))
 		b.end(
-			item,
-			"web_search",
-			args,
-			status,
-			"what it said",
+			item, "web_search", args, status, "what it said",
 			`{"query":"go","sources":[{"title":"Go","url":"https://go.dev/"}]}`,
 		)
 	}
@@ -272,10 +262,7 @@ func TestCommands(t *testing.T) {
 				Content: event.Content{Type: event.ToolCall, Name: "shell", Arguments: `{"comm`},
 			},
 		),
-		of(
-			"",
-			event.AttemptEnded{Outcome: event.Aborted, Reason: event.Interrupted},
-		),
+		of("", event.AttemptEnded{Outcome: event.Aborted, Reason: event.Interrupted}),
 		event.Event{Turn: "t000001", Data: event.TurnAborted{Reason: event.Interrupted}},
 	)
 	b.want(
@@ -297,10 +284,7 @@ func TestChanges(t *testing.T) {
 	b.call("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`)
 	b.write(
 		of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "write", Detail: json.RawMessage(made)}),
-		of(
-			"i000001",
-			event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved},
-		),
+		of("i000001", event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved}),
 		of("i000001", event.CallStarted{Title: "write a.txt"}),
 	)
 	b.end("i000001", "write", `{"path":"a.txt","content":"one\ntwo"}`, event.ItemCompleted, "created", made)
@@ -361,9 +345,7 @@ func TestFailures(t *testing.T) {
 		event.Event{Turn: "t000001", Data: event.TurnFailed{Failure: fault}},
 	)
 	b.want(
-		"error busy; trying again in 1.5s true",
-		"thread/status/changed systemError",
-		"error busy false",
+		"error busy; trying again in 1.5s true", "thread/status/changed systemError", "error busy false",
 		"turn/completed failed",
 	)
 }

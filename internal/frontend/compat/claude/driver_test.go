@@ -125,8 +125,7 @@ func (s *served) say(lines ...string) {
 func user(text, uuid string) string {
 	return fmt.Sprintf(
 		`{"type":"user","message":{"role":"user","content":%q},"parent_tool_use_id":null,"session_id":"","uuid":%q}`,
-		text,
-		uuid,
+		text, uuid,
 	)
 }
 
@@ -317,8 +316,7 @@ func TestStop(t *testing.T) {
 func TestBadLines(t *testing.T) {
 	s := serve(t, nil, script.Text("Hello."))
 	s.say(
-		"nonsense",
-		`{"type":"user","message":{"content":[{"type":"image","source":{"type":"url","url":"x"}}]}}`,
+		"nonsense", `{"type":"user","message":{"content":[{"type":"image","source":{"type":"url","url":"x"}}]}}`,
 		`{"type":"user","message":{"content":" "}}`,
 	)
 	for range 3 {
@@ -438,8 +436,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		t.Errorf("initialize was answered with %v", m)
 	}
 	if r := s.next("result/error_during_execution"); !strings.Contains(
-		fmt.Sprint(r["errors"]),
-		"no conversation found with session ID: "+uuid1,
+		fmt.Sprint(r["errors"]), "no conversation found with session ID: "+uuid1,
 	) {
 		t.Errorf("result %v", r)
 	}
@@ -489,10 +486,7 @@ func TestPromptTakenBack(t *testing.T) {
 		s.say(control("c", fmt.Sprintf(`{"subtype":"cancel_async_message","message_uuid":%q}`, id)))
 		if m := s.next("control_response")["response"].(map[string]any)["response"]; fmt.Sprint(
 			m,
-		) != fmt.Sprintf(
-			"map[cancelled:%t]",
-			want,
-		) {
+		) != fmt.Sprintf("map[cancelled:%t]", want) {
 			t.Errorf("%s: answered %v", id, m)
 		}
 	}
@@ -599,8 +593,7 @@ func TestPromptsOfAnEarlierRun(t *testing.T) {
 	again.say(user("two", uuid2))
 	_ = again.in.Close()
 	if m := again.next("system/informational"); !strings.Contains(
-		fmt.Sprint(m["content"]),
-		"without an answer from an earlier run: 1",
+		fmt.Sprint(m["content"]), "without an answer from an earlier run: 1",
 	) {
 		t.Errorf("told %v", m)
 	}

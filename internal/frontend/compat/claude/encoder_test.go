@@ -120,8 +120,7 @@ func saying(attempt, item, text string) []event.Event {
 		in(attempt, item, event.ItemStarted{Type: event.Message}),
 		in(attempt, item, event.ItemDelta{Stream: event.Text, Text: text}),
 		in(
-			attempt,
-			item,
+			attempt, item,
 			event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: text}},
 		),
 	}
@@ -166,8 +165,7 @@ func TestTellOfFailedAttempts(t *testing.T) {
 	failure := &event.Failure{Name: "x", Kind: "reset", Message: "reset", Attempt: 1, RetryLimit: 5}
 	failed := func(discarded ...string) event.Event {
 		return in(
-			"a1",
-			"",
+			"a1", "",
 			event.AttemptEnded{Outcome: event.Failed, Failure: failure, RetryIn: &retry, Discarded: discarded},
 		)
 	}

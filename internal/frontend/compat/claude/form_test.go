@@ -40,8 +40,7 @@ func TestForms(t *testing.T) {
 				s.say(
 					fmt.Sprintf(
 						`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
-						m["request_id"],
-						answer,
+						m["request_id"], answer,
 					),
 				)
 			case "result", nil:

@@ -42,12 +42,10 @@ func TestRules(t *testing.T) {
 	want := ruleSet{
 		rules: []config.Rule{
 			rule(
-				"read",
-				"",
+				"read", "",
 			), rule("shell", "git log *"), rule("shell", "npm run test"), rule("edit", "/etc/x"), rule("apply_patch", "/etc/x"),
 			rule(
-				"write",
-				"src/**",
+				"write", "src/**",
 			), rule("apply_patch", "src/**"), rule("read", "~/notes/**"), rule("shell", ""), rule("web_fetch", "x"), rule("a__b", ""), rule("c__*", ""), rule("d__*", ""),
 		},
 		allTools: []string{"read", "shell", "job"},

@@ -47,8 +47,7 @@ func (s *served) answerServer(kind string, answers map[string]string) (out []map
 			answer = `{"jsonrpc":"2.0","result":{},"id":0}` // as the SDK does
 		case !known:
 			answer = fmt.Sprintf(
-				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`,
-				message.ID,
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, message.ID,
 			)
 		default:
 			answer = strings.ReplaceAll(answer, "ID", string(message.ID))
@@ -56,8 +55,7 @@ func (s *served) answerServer(kind string, answers map[string]string) (out []map
 		s.say(
 			fmt.Sprintf(
 				`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"mcp_response":%s}}}`,
-				m["request_id"],
-				answer,
+				m["request_id"], answer,
 			),
 		)
 	}
@@ -201,8 +199,7 @@ func TestToggleServer(t *testing.T) {
 	var offered []bool
 	for _, r := range m.Requests() {
 		offered = append(
-			offered,
-			slices.ContainsFunc(r.Tools, func(spec model.ToolSpec) bool { return spec.Name == "mine__add" }),
+			offered, slices.ContainsFunc(r.Tools, func(spec model.ToolSpec) bool { return spec.Name == "mine__add" }),
 		)
 	}
 	if diff := cmp.Diff([]bool{true, true, false, false, true, true}, offered); diff != "" {

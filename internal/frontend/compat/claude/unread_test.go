@@ -34,8 +34,7 @@ func TestNobodyReads(t *testing.T) {
 					t.Errorf("exit code %d", code)
 				}
 				if text := s.errors(); !strings.HasPrefix(
-					text,
-					"settle: not answered: the client has not read standard output for 10s",
+					text, "settle: not answered: the client has not read standard output for 10s",
 				) {
 					t.Errorf("it says %q", text)
 				}

@@ -149,10 +149,7 @@ func TestLines(t *testing.T) {
 			script.Turn(
 				script.Reasoning("Hm."),
 				script.Text("I ", "<look>."),
-				script.Call(
-					"shell",
-					`{"command":"ls"}`,
-				),
+				script.Call("shell", `{"command":"ls"}`),
 				script.Usage(model.Usage{Input: 10, CacheRead: 4, CacheWrite: 1, Output: 5, Reasoning: 2}),
 			),
 			script.Turn(
@@ -293,15 +290,13 @@ func TestPlan(t *testing.T) {
 		m := script.New(
 			script.Turn(
 				script.Call(
-					"plan",
-					`{"plan":[{"step":"Look.","status":"in_progress"},{"step":"Tell.","status":"pending"}]}`,
+					"plan", `{"plan":[{"step":"Look.","status":"in_progress"},{"step":"Tell.","status":"pending"}]}`,
 				),
 			),
 			script.Turn(script.Call("plan", `{"plan":[{"step":" ","status":"pending"}]}`)),
 			script.Turn(
 				script.Call(
-					"plan",
-					`{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
+					"plan", `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`,
 				),
 			),
 			script.Turn(script.Text("done")),

@@ -74,9 +74,7 @@ func TestSandboxedCommandSeesNoOtherProcesses(t *testing.T) {
 	c, workspace := client(t), t.TempDir()
 	for name, rules := range map[string][]object{"read-only": nil, "workspace": {special("project_roots", "", "write")}} {
 		start := execservertest.Start(
-			name,
-			fmt.Sprintf("cat /proc/self/comm; cat /proc/%d/comm && echo seen; true", os.Getpid()),
-			workspace,
+			name, fmt.Sprintf("cat /proc/self/comm; cat /proc/%d/comm && echo seen; true", os.Getpid()), workspace,
 			"none",
 		)
 		start["sandbox"] = managed(workspace, rules...)
@@ -100,8 +98,7 @@ func TestExecServerJudgesRepositories(t *testing.T) {
 	start := execservertest.Start(
 		"p",
 		"mkdir -p n/.git/objects n/.git/refs; echo 'ref: refs/heads/main' >n/.git/HEAD; printf '[core]\n\tfsmonitor = evil\n' >n/.git/config; true",
-		workspace,
-		"none",
+		workspace, "none",
 	)
 	start["sandbox"] = managed(workspace, special("project_roots", "", "write"))
 	if a := c.Try("process/start", start); a.Error != nil {

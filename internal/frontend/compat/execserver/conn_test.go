@@ -350,8 +350,7 @@ func TestWhoMayConnect(t *testing.T) {
 		fmt.Fprintf(
 			conn,
 			"GET /%s HTTP/1.1\r\n%sConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-			path,
-			head.String(),
+			path, head.String(),
 		)
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || answer.StatusCode != test.want {

@@ -242,8 +242,7 @@ func TestTerminateAfterTheExit(t *testing.T) {
 	c := client(t)
 	mark := "rest-" + filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid())
 	c.Call(
-		"process/start",
-		execservertest.Start("p", "setsid sleep 1000 >/dev/null 2>&1 & echo left", t.TempDir(), mark),
+		"process/start", execservertest.Start("p", "setsid sleep 1000 >/dev/null 2>&1 & echo left", t.TempDir(), mark),
 		nil,
 	)
 	c.Until("p", "its exit", func(d execservertest.Done) bool { return d.Exited != nil })
@@ -261,8 +260,7 @@ func TestTerminateAfterTheExit(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	_, url := begin(
-		t,
-		execserver.Options{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/h", "OTHER=o", "API_KEY=k"}},
+		t, execserver.Options{Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/h", "OTHER=o", "API_KEY=k"}},
 	)
 	c := execservertest.Dial(t, url, nil)
 	c.Hello("")
@@ -340,8 +338,7 @@ func TestManyProcesses(t *testing.T) {
 		answers = append(
 			answers,
 			c.Begin(
-				"process/start",
-				command(t, fmt.Sprint(i), fmt.Sprintf("echo %d; while :; do sleep 1000; done", i)),
+				"process/start", command(t, fmt.Sprint(i), fmt.Sprintf("echo %d; while :; do sleep 1000; done", i)),
 			),
 		)
 	}

@@ -72,8 +72,7 @@ func (g commandGuard) judge(ctx context.Context, restore func() (back, left []st
 	}
 	if len(left) > 0 {
 		list = append(
-			list,
-			"protected files were changed, and settle could not put them back: "+strings.Join(left, "; "),
+			list, "protected files were changed, and settle could not put them back: "+strings.Join(left, "; "),
 		)
 	}
 	if list != nil {

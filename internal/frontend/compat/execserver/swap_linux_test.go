@@ -66,10 +66,7 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 					for _, mark := range marks {
 						if bytes.Contains(got.Result, mark) {
 							t.Fatalf(
-								"%s shows what is outside after %d exchanges: %s",
-								a.method,
-								s.Rounds(),
-								got.Result,
+								"%s shows what is outside after %d exchanges: %s", a.method, s.Rounds(), got.Result,
 							)
 						}
 					}
@@ -117,10 +114,7 @@ func TestRulesDoNotFollowLinksThatCommandsMade(t *testing.T) {
 			"fs/writeFile",
 			object{"path": fileURL(filepath.Join(workspace, name)), "dataBase64": []byte("x"), "sandbox": rules},
 			-32600,
-		}.check(
-			t,
-			c,
-		)
+		}.check(t, c)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 		t.Errorf("outside has %v, %v", entries, err)
