@@ -73,6 +73,25 @@ func (g *gate) let(n int) {
 	}
 }
 
+// begin is the function begin with all its writes, however many batches the writer makes of them.
+func (g *gate) begin(t testing.TB, l *Log) {
+	t.Helper()
+	begun := make(chan struct{})
+	go func() { // ends when all is written
+		for {
+			select {
+			case g.pass <- nil:
+			case <-begun:
+				return
+			}
+		}
+	}()
+	begin(t, l)
+	synctest.Wait()
+	close(begun)
+	synctest.Wait()
+}
+
 // letAll lets all writes pass until the log's writer has ended.
 func (g *gate) letAll(l *Log) {
 	for {
@@ -161,10 +180,7 @@ func TestFloodIsMerged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		l := New(g, event.State{Session: "s1"})
-		go g.let(2) // the two durable events of begin; ends when they are written
-		begin(t, l)
-		go g.let(1)
-		synctest.Wait()
+		g.begin(t, l)
 
 		var want []string
 		for i := range 1000 { // the first is being written, the others arrive meanwhile
@@ -235,10 +251,7 @@ func TestFloodWaitsForTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		l := New(g, event.State{Session: "s1"}, WithWriteTimeout(time.Hour))
-		go g.let(2)
-		begin(t, l)
-		go g.let(1)
-		synctest.Wait()
+		g.begin(t, l)
 		big, done := strings.Repeat("x", maxMerged), make(chan error, 1)
 		n := 0
 		go func() { // ends when all are written
@@ -410,10 +423,7 @@ func TestFailedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		l := New(g, event.State{Session: "s1"})
-		go g.let(2)
-		begin(t, l)
-		go g.let(1)
-		synctest.Wait()
+		g.begin(t, l)
 		broken := errors.New("input/output error")
 		go func() { g.pass <- broken }()
 		if err := l.Update(one(delta("half an answer"))); err != nil {
@@ -438,10 +448,7 @@ func TestFailedStoreKeepsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		l := New(g, event.State{Session: "s1"})
-		go g.let(2)
-		begin(t, l)
-		go g.let(1)
-		synctest.Wait()
+		g.begin(t, l)
 		next, stop := iter.Pull2(l.Events(t.Context(), 5))
 		defer stop()
 		go func() { g.pass <- errors.New("input/output error") }()
@@ -504,10 +511,7 @@ func TestTightStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		l := New(g, event.State{Session: "s1"})
-		go g.let(2)
-		begin(t, l)
-		go g.let(1)
-		synctest.Wait()
+		g.begin(t, l)
 		go func() {
 			g.pass <- &SpaceError{Err: errors.New("no space left on device")}
 			g.let(2)
