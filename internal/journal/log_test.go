@@ -77,27 +77,19 @@ func (g *gate) let(n int) {
 func (g *gate) begin(t testing.TB, l *Log) {
 	t.Helper()
 	begun := make(chan struct{})
-	go func() { // ends when all is written
-		for {
-			select {
-			case g.pass <- nil:
-			case <-begun:
-				return
-			}
-		}
-	}()
+	go g.letAll(begun) // ends when all is written
 	begin(t, l)
 	synctest.Wait()
 	close(begun)
 	synctest.Wait()
 }
 
-// letAll lets all writes pass until the log's writer has ended.
-func (g *gate) letAll(l *Log) {
+// letAll lets all writes pass until done is closed.
+func (g *gate) letAll(done <-chan struct{}) {
 	for {
 		select {
 		case g.pass <- nil:
-		case <-l.ended:
+		case <-done:
 			return
 		}
 	}
@@ -238,7 +230,7 @@ func checkSealed(t *testing.T, look func(l *Log, look func(event.State))) {
 	seq, text := uint64(0), ""
 	look(l, func(s event.State) { seq, text = s.Seq, s.Running().Item("i000001").Content().Text })
 	update(t, l, delta("c"), delta("d"))
-	go g.letAll(l)
+	go g.letAll(l.ended)
 	closeLog(t, l)
 	for _, s := range texts(collect(t, l.Events(t.Context(), seq))) {
 		text += s
@@ -265,7 +257,7 @@ func TestFloodWaitsForTheDisk(t *testing.T) {
 		if n*maxMerged > 3*maxQueued {
 			t.Fatalf("%d bytes wait for the disk", n*maxMerged)
 		}
-		go g.letAll(l)
+		go g.letAll(l.ended)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
