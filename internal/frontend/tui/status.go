@@ -139,16 +139,24 @@ func (u *UI) doing(now time.Time) []statusPart {
 			return clock("retrying", " in "+span(max(left.Round(time.Second), 0)), warning())
 		}
 	}
+	if a, _ := u.pendingApproval(); a != nil { // the model is silent because of it
+		return clock("waiting for you", elapsedWords(now.Sub(a.At)), warning())
+	}
 	if silent, ends := transcript.Silence(t, now); silent != "" {
 		if ends != "" {
 			ends = ", " + ends
 		}
 		return clock(silent, ends, warning())
 	}
-	if elapsed := now.Sub(t.StartedAt).Truncate(time.Second); elapsed >= time.Second {
-		return clock("working", " "+span(elapsed), accent())
+	return clock("working", elapsedWords(now.Sub(t.StartedAt)), accent())
+}
+
+// elapsedWords are whole seconds, after a space; empty below one.
+func elapsedWords(elapsed time.Duration) string {
+	if elapsed = elapsed.Truncate(time.Second); elapsed < time.Second {
+		return ""
 	}
-	return clock("working", "", accent())
+	return " " + span(elapsed)
 }
 
 // about describes the session: host, model, permission, context, jobs and directory.

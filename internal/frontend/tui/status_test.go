@@ -117,11 +117,13 @@ func TestStatusNamesSilence(t *testing.T) {
 		event.CallReady{Name: "shell", Arguments: "{}"},
 		event.CallStarted{},
 	}
+	question := append(call[:2:2], event.ApprovalRequested{Approval: "p000001", Tool: "shell", Title: "make"})
 	for _, c := range []struct {
 		width int
 		log   []event.Data
 		want  string
 	}{
+		{100, question, "waiting for you 45 s (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
 		{100, nil, "no answer for 1m, cut after 10m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
 		{
 			100, text,
