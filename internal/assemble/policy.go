@@ -96,6 +96,18 @@ func NewPlanPolicy(m Mode) *Policy {
 	return p
 }
 
+// CopiedPolicy returns the policy of a copy of a session: in the source's mode if that is plan mode
+// or stricter than the configured mode, else in the configured mode.
+func CopiedPolicy(configured, source Mode) *Policy {
+	p := NewPolicy(configured)
+	if source.Plan {
+		p.set(source)
+	} else {
+		_ = p.Tighten(source) // a looser mode is for its session
+	}
+	return p
+}
+
 // set changes the mode. The caller holds mu, or no other goroutine has the policy.
 func (p *Policy) set(m Mode) {
 	if p.mode = m; !m.Plan {

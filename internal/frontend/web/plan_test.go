@@ -64,6 +64,8 @@ func TestPlanModeOfSession(t *testing.T) {
 	fork("ask")
 	ask[object](b, "POST", session+"/settings", object{"permission": "plan"}, 200)
 	fork("plan")
+	ask[object](b, "POST", session+"/settings", object{"permission": "read-only"}, 200)
+	fork("read-only")
 }
 
 // No client accepts a plan with more than the user configured.

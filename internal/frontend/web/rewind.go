@@ -135,7 +135,7 @@ func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
 	if report.Session == "" {
 		return err
 	}
-	s.keepPlanMode(r.PathValue("id"), report.Session)
+	s.keepMode(r.PathValue("id"), report.Session)
 	out := rewound{ID: report.Session, Restored: []string{}, Snapshot: report.Snapshot}
 	for _, f := range report.Restored {
 		out.Restored = append(out.Restored, f.Path)

@@ -107,19 +107,23 @@ func (w *overrides) forget(session string) {
 	delete(w.of, session)
 }
 
-// keepPlanMode has a copy of a session begin in plan mode, if plan mode is on in the session.
-func (s *Server) keepPlanMode(session, fork string) {
+// keepMode has a copy of a session begin in the session's mode, if that is plan mode or stricter than
+// the server's mode.
+func (s *Server) keepMode(session, fork string) {
 	policy := s.overrides.get(session).policy
 	if s.Sessions != nil {
 		if o := s.Sessions.Get(session); o != nil {
 			policy = o.Agent.Policy()
 		}
 	}
-	if policy == nil || !policy.Mode().Plan {
+	if policy == nil {
 		return
 	}
-	begin := assemble.NewPolicy(s.Agent.Policy().Mode())
-	begin.Set(assemble.PlanMode())
+	server := s.Agent.Policy().Mode()
+	begin := assemble.CopiedPolicy(server, policy.Mode())
+	if begin.Mode().Name == server.Name {
+		return // the copy's log can still have it begin in plan mode
+	}
 	s.overrides.change(fork, func(mine *sessionOverrides) { mine.policy = begin })
 }
 

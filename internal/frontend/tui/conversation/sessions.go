@@ -37,7 +37,8 @@ type Sessions struct {
 
 	mu       sync.Mutex                  // guards the fields below
 	policies map[string]*assemble.Policy // of the sessions that were opened here
-	copies   map[string]bool             // whether copies that were not opened begin in plan mode
+	copies   map[string]assemble.Mode    // of the sources of copies that were not opened
+	clients  map[string]attached         // by the session that another process hosts
 	worktree *string                     // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
@@ -81,13 +82,11 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	if id != "" && !s.take {
 		if client, err := attach.Open(ctx, s.dataDir, id); err == nil {
 			s.setRedactor(redact.New(resolved.Secrets()...))
+			s.keepClient(id, attached{client})
 			return attached{client}, nil
 		}
 	}
-	policy := assemble.NewPolicy(assemble.ModeOf(resolved.Permission))
-	if s.beginsInPlanMode(id) {
-		policy.Set(assemble.PlanMode())
-	}
+	policy := s.policy(id, assemble.ModeOf(resolved.Permission))
 	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
 		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
 		Worktree: s.nextWorktree(id), OutsideWorktree: id != "" && id == s.outside,
@@ -100,22 +99,25 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	return &local{Opened: opened, policy: policy}, nil
 }
 
-// beginsInPlanMode reports whether a session is opened in plan mode. It keeps plan mode, and a copy
-// takes it over from its source.
-func (s *Sessions) beginsInPlanMode(id string) bool {
+// policy returns the policy of a session that is opened. It keeps plan mode. A copy takes over
+// plan mode and what is stricter than the configured mode from its source, but nothing looser: a
+// person allows that in one session.
+func (s *Sessions) policy(id string, configured assemble.Mode) *assemble.Policy {
 	s.mu.Lock()
-	on, isCopy := s.copies[id]
-	policy := s.policies[id]
+	source, isCopy := s.copies[id]
+	before := s.policies[id]
 	s.mu.Unlock()
-	switch {
-	case isCopy:
-		return on
-	case policy != nil:
-		on = policy.Mode().Plan
-	default:
-		on = s.plans
+	if isCopy {
+		return assemble.CopiedPolicy(configured, source)
 	}
-	return on || assemble.PlanModeIn(s.dataDir, id)
+	policy, on := assemble.NewPolicy(configured), s.plans
+	if before != nil {
+		on = before.Mode().Plan
+	}
+	if on || assemble.PlanModeIn(s.dataDir, id) {
+		policy.Set(assemble.PlanMode())
+	}
+	return policy
 }
 
 // keepPolicy keeps the policy of an open session, for copies and for the next time.
@@ -127,21 +129,39 @@ func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
 	}
 	s.policies[id] = policy
 	delete(s.copies, id)
+	delete(s.clients, id)
 }
 
-// copied has the copy begin in plan mode if plan mode is on in the session. For a session that was
-// not opened here, the copy's log decides.
+// keepClient keeps the client of a session that another process hosts, for copies.
+func (s *Sessions) keepClient(id string, client attached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clients == nil {
+		s.clients = map[string]attached{}
+	}
+	s.clients[id] = client
+}
+
+// copied keeps the mode of the session for its copy. For a session that was not opened here, the
+// copy's log decides.
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	policy := s.policies[id]
-	if policy == nil {
+	var mode assemble.Mode
+	if client, ok := s.clients[id]; ok {
+		var err error
+		if mode, err = assemble.ModeNamed(client.Mode()); err != nil {
+			return
+		}
+	} else if policy := s.policies[id]; policy != nil {
+		mode = policy.Mode()
+	} else {
 		return
 	}
 	if s.copies == nil {
-		s.copies = map[string]bool{}
+		s.copies = map[string]assemble.Mode{}
 	}
-	s.copies[fork] = policy.Mode().Plan
+	s.copies[fork] = mode
 }
 
 // Close implements [tui.Sessions]. The session of an attached client stays open in its

@@ -9,8 +9,9 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Plan mode stays on in a copy of the session, and when the session is opened again.
-func TestPlanModeOfCopies(t *testing.T) {
+// Plan mode stays on in a copy of the session, and when the session is opened again. A copy keeps
+// what is stricter than the configured mode, and nothing looser.
+func TestModesOfCopies(t *testing.T) {
 	place := clienttest.NewPlace(t)
 	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "terminal")
 	defer func() { _ = hosts.CloseAll(t.Context(), event.Shutdown, "test") }()
@@ -21,7 +22,7 @@ func TestPlanModeOfCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (c.Mode() == "plan") != (want == "plan") {
+		if c.Mode() != want {
 			t.Errorf("session %q was opened in the mode %q, want %q", id, c.Mode(), want)
 		}
 		return c
@@ -40,7 +41,7 @@ func TestPlanModeOfCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := open(s, "", "work")
+	c := open(s, "", "ask")
 	set(c, "plan")
 	open(s, fork(s, c.ID()), "plan") // the model does not know it yet
 	turn, err := c.Submit(t.Context(), "plan it")
@@ -51,8 +52,13 @@ func TestPlanModeOfCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	set(c, "ask")
+	for mode, want := range map[string]string{"read-only": "read-only", "accept-edits": "ask", "allow": "ask"} {
+		set(c, mode)
+		open(s, fork(s, c.ID()), want)
+	}
+	set(c, "ask")
 	later := fork(s, c.ID())
-	open(s, later, "work")
+	open(s, later, "ask")
 	if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
 		t.Fatal(err)
 	}
