@@ -76,6 +76,9 @@ func TestHeldCallIsApproved(t *testing.T) {
 	if p.ran() != 0 {
 		t.Fatal("the call ran before it was approved")
 	}
+	if list := p.says("sessions"); !strings.Contains(list, "crashed, 1 held call") {
+		t.Errorf("the list of sessions: %s", list)
+	}
 	model := []string{"--sandbox", "off", "-m", "chat/m", "--base-url", s.OpenAI()}
 	out, errs := p.approves(0, append([]string{"approve", id[:12]}, model...)...)
 	if !strings.Contains(out, "It is done.") || p.ran() != 1 {
@@ -87,7 +90,7 @@ func TestHeldCallIsApproved(t *testing.T) {
 			t.Errorf("a second verdict: %s", errs)
 		}
 	}
-	if out := p.says("approvals"); out != "" || p.ran() != 1 {
+	if out := p.says("approvals") + p.says("sessions"); strings.Contains(out, "held") || p.ran() != 1 {
 		t.Errorf("still held: %s; it ran %d times", out, p.ran())
 	}
 	if _, errs := p.approves(1, "approve", "0000"); !strings.Contains(errs, "no held call") {

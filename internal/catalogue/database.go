@@ -21,7 +21,7 @@ import (
 const (
 	// version is the version of the schema and of the content of rows, such as titles;
 	// it is stored as the database's user_version.
-	version = 6
+	version = 7
 	// busyTimeout bounds the wait for another process's write.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the delay between attempts for which SQLite does not wait itself: to
@@ -46,7 +46,8 @@ CREATE TABLE session (
 	problem TEXT NOT NULL,
 	words   TEXT NOT NULL,
 	parent  TEXT NOT NULL,
-	trivial INTEGER NOT NULL
+	trivial INTEGER NOT NULL,
+	held    INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE attempt ( -- requests to models; see Request
 	session     TEXT NOT NULL,
@@ -172,7 +173,7 @@ func prepare(ctx context.Context, db *sql.DB) (err error) {
 		return errUnfit
 	default:
 		for _, query := range []string{
-			"SELECT id, changed, words, parent, trivial FROM session LIMIT 1",
+			"SELECT id, changed, words, parent, trivial, held FROM session LIMIT 1",
 			"SELECT session, n, id, started, cost FROM attempt LIMIT 1",
 		} {
 			if _, err := tx.ExecContext(ctx, query); err != nil {
@@ -241,10 +242,10 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 	}()
 	for _, r := range changed {
 		_, err := tx.ExecContext(
-			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
+			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
 			r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
 			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent,
-			r.Trivial,
+			r.Trivial, r.Held,
 		)
 		if err != nil {
 			return err
@@ -285,7 +286,7 @@ func (c *Catalogue) load(ctx context.Context) (map[string]row, error) {
 // rows reads the table.
 func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 	rows, err := c.db.QueryContext(ctx, `SELECT id, size, changed, dir, title, model, outcome, reason, running,
-		created, updated, seq, problem, words, parent, trivial FROM session`)
+		created, updated, seq, problem, words, parent, trivial, held FROM session`)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +297,7 @@ func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 		var outcome, reason string
 		var created, updated int64
 		if err := rows.Scan(&r.Session, &r.size, &r.modified, &r.Dir, &r.Title, &r.Model, &outcome, &reason,
-			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent, &r.Trivial); err != nil {
+			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent, &r.Trivial, &r.Held); err != nil {
 			return nil, err
 		}
 		r.Outcome, r.Reason = event.Outcome(outcome), event.Reason(reason)

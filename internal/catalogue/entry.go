@@ -29,6 +29,7 @@ type Entry struct {
 	Outcome          event.Outcome
 	Reason           event.Reason
 	Running          bool   // a turn has not ended, and a process holds the session
+	Held             int    // calls that wait for a person's verdict, since their host ended
 	Parent           string // session of the parent, for a child agent
 	Trivial          bool   // no turn did anything: each failed, or no input was more than a greeting
 	Created, Updated time.Time
@@ -62,6 +63,10 @@ func EntryOf(state event.State) Entry {
 	if w := state.Host.Worktree; w != nil && w.From != "" {
 		e.Dir = w.From
 	}
+	if !e.Running {
+		e.Held = len(state.HeldCalls())
+		e.Trivial = e.Trivial && e.Held == 0
+	}
 	if n := len(state.Turns); n > 0 {
 		last := state.Turns[n-1]
 		e.Model = strings.Trim(last.Start.Provider+"/"+last.Start.Model, "/")
@@ -82,10 +87,28 @@ func describe(state event.State) row {
 		}
 	}
 	texts = appendTexts(texts, state.Waiting)
+	entry := EntryOf(state)
+	if entry.Running { // alive decides whether they count
+		entry.Held = len(Crashed(state).HeldCalls())
+	}
 	return row{
-		Entry: EntryOf(state), words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords),
+		Entry: entry, words: truncate(strings.ToLower(strings.Join(texts, "\n")), maxWords),
 		requests: requestsOf(state),
 	}
+}
+
+// Crashed returns the state without what the host left open, as the next host records it if the
+// host died.
+func Crashed(state event.State) event.State {
+	for _, e := range event.Closings(state, event.Abort(event.Crashed, "host")) {
+		e.Session, e.Seq = state.Session, state.Seq+1
+		next, err := event.Fold(state, e)
+		if err != nil {
+			return state
+		}
+		state = next
+	}
+	return state
 }
 
 // pictures is the title of a session whose inputs are pictures only.
@@ -189,7 +212,9 @@ func (e Entry) alive(dir string) Entry {
 	}
 	if free, err := journal.Free(dir, e.Session); free && err == nil {
 		e.Running, e.Outcome, e.Reason = false, event.Aborted, event.Crashed
+		return e
 	}
+	e.Held = 0 // the questions of a turn that runs are open
 	return e
 }
 

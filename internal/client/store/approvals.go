@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -60,15 +61,7 @@ func Recovered(dataDir string, state event.State) event.State {
 	if free, err := journal.Free(dataDir, state.Session); !state.Open || !free || err != nil {
 		return state
 	}
-	for _, e := range event.Closings(state, event.Abort(event.Crashed, "host")) {
-		e.Session, e.Seq = state.Session, state.Seq+1
-		next, err := event.Fold(state, e)
-		if err != nil {
-			return state
-		}
-		state = next
-	}
-	return state
+	return catalogue.Crashed(state)
 }
 
 // FindHeldCall returns the held call that a person means: by its id, or as much of its

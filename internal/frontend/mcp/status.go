@@ -87,6 +87,7 @@ func (f *Frontend) sessions(
 			Dir:     e.Dir,
 			State:   e.State,
 			Outcome: string(e.Outcome),
+			Held:    e.Held,
 			Updated: e.Updated,
 			Problem: e.Problem,
 		})

@@ -148,8 +148,16 @@ func tree(list []catalogue.Entry) []branch {
 // maxCell is how many characters of a model and of a title the table shows.
 const maxCell = 60
 
-// state describes a session's state in one word.
+// state describes a session's state in a word, and states how many of its calls are held.
 func state(e catalogue.Entry) string {
+	words := ending(e)
+	if e.Held > 0 {
+		words += ", " + terminal.Count(e.Held, "held call")
+	}
+	return words
+}
+
+func ending(e catalogue.Entry) string {
 	switch {
 	case e.Problem != "":
 		return "damaged"
@@ -178,6 +186,7 @@ type line struct {
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
 	Running bool          `json:"running,omitempty"`
+	Held    int           `json:"held_calls,omitempty"`
 	Created time.Time     `json:"created"`
 	Updated time.Time     `json:"updated"`
 	Problem string        `json:"problem,omitempty"`
@@ -195,7 +204,7 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	lines := make([]line, len(list))
 	for n, e := range list {
 		lines[n] = line{
-			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Created.UTC(), e.Updated.UTC(),
+			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Held, e.Created.UTC(), e.Updated.UTC(),
 			e.Problem, e.Parent, nil,
 		}
 		if host, known := attach.HostOf(dataDir, e.Session); known {

@@ -125,6 +125,8 @@ func (u *UI) pickSession() {
 					one.detail = "this session"
 				case s.Host != "":
 					one.detail += "  open in " + s.Host
+				case s.Held > 0:
+					one.detail += "  " + terminal.Count(s.Held, "held call")
 				}
 				m.all = append(m.all, one)
 			}

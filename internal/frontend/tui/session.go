@@ -32,6 +32,7 @@ type Listed struct {
 	Updated   time.Time
 	// Host is another process that has it open, such as "pid 4711 (serve)".
 	Host string
+	Held int // calls that wait for a verdict
 }
 
 // Conversation is an open session.

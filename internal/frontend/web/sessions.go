@@ -94,6 +94,7 @@ func (s *Server) summary(e store.Listed) summary {
 		Updated:   e.Updated,
 		State:     e.State,
 		Approvals: e.Approvals,
+		Held:      e.Held,
 		Seq:       e.Seq,
 		Trivial:   e.Trivial,
 		Problem:   e.Problem,
