@@ -30,6 +30,7 @@
 //	timeline.js     the picture of a turn; timing.js: its spans
 //	composer.js     the message box, drafts, images, unsent inputs; complete.js: paths after "@"
 //	approvals.js    questions that wait; form.js: forms of MCP servers
+//	plan.js         the steps of the model's plan
 //	menu.js         the menu of the bar
 //	home.js         what is there before the first message; overview.js: all sessions at a glance
 //	notify.js       notifications of the browser

@@ -5,6 +5,7 @@ import { content } from "./fold.js";
 import { h, show, text, toggle } from "./dom.js";
 import { changes } from "./diff.js";
 import { codeBlock, diffBlock, markdownView } from "./markup.js";
+import { planList, planSteps } from "./plan.js";
 import { answers } from "./terms.js";
 import { approvalWords, bytes, causeWords, denied, duration, effectsWords, sentence } from "./words.js";
 import { named, prose, terminal, terminalSpans } from "./visible.js";
@@ -95,15 +96,6 @@ function noteView(i, app) {
   };
 }
 
-/** The steps of a plan; none if the arguments are not understood. */
-function planSteps(args) {
-  try {
-    return JSON.parse(args).plan.map((s) => ({ step: String(s.step), status: String(s.status) }));
-  } catch {
-    return [];
-  }
-}
-
 const PEEK_LINES = 4;
 const MOST_OUTPUT = 200_000;
 
@@ -164,8 +156,7 @@ function callView(i, app) {
   function drawPlan(c) {
     if (drawnDetail !== c.arguments) {
       drawnDetail = c.arguments;
-      const steps = h("ul", { class: "plan" }, planSteps(c.arguments).map((s) => h("li", { data: { status: s.status } }, named(s.step))));
-      edits.replaceChildren(steps);
+      edits.replaceChildren(planList(planSteps(c.arguments)));
     }
     show(edits, true);
     return true;

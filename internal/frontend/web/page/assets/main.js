@@ -12,6 +12,7 @@ import { menuView } from "./menu.js";
 import { reviewView } from "./review.js";
 import { notifyView } from "./notify.js";
 import { overviewView } from "./overview.js";
+import { planView } from "./plan.js";
 import { rewindView } from "./rewind.js";
 import { openedSession } from "./session.js";
 import { folded, matching, sessionsView } from "./sessions.js";
@@ -71,6 +72,7 @@ const blank = { open: false, seq: 0, waiting: [], turns: [], jobs: [], children:
 const transcript = transcriptView($("scroller"), app);
 const composer = composerView($("composer"), app);
 const approvals = approvalsView($("approvals"), app);
+const plan = planView($("plan"), app);
 const jobs = jobsView($("jobs-button"), $("jobs"), app);
 const list = sessionsView($("session-list"), app);
 const home = homeView(app);
@@ -130,7 +132,7 @@ function draw() {
   changedKeys = new Set();
   eachOf(
     () => { if (session?.loaded) transcript.apply(rows, keys); },
-    () => approvals.update(), () => composer.update(), () => jobs.update(), drawBar, drawEmpty,
+    () => plan.update(), () => approvals.update(), () => composer.update(), () => jobs.update(), drawBar, drawEmpty,
   );
 }
 
@@ -399,7 +401,7 @@ function drawList() {
   const own = session?.loaded ? session.state : null;
   const said = $("search").value.trim(), fold = (all) => said ? all : folded(all, session?.id);
   list.update(fold(matching(sessions, said).map((s) => s.id === session?.id && own ? {
-    ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
+    ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, held_calls: app.held().length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
   } : s)), session?.id);
 }
 

@@ -2,7 +2,7 @@
 // seen; the session that is open here tells its own state without that.
 
 import { arrange, h, show, text } from "./dom.js";
-import { ago, endingWords } from "./words.js";
+import { ago, count, endingWords } from "./words.js";
 import { named } from "./visible.js";
 
 const words = { idle: "idle", running: "running", waiting: "asks", closed: "closed" };
@@ -35,6 +35,7 @@ export function folded(sessions, current = "") {
 /** How a session is, in a word or two. */
 export function stateWords(s) {
   if (s.approvals > 1) return `asks ${s.approvals} times`;
+  if (s.held_calls) return count(s.held_calls, "held call");
   return (s.state === "closed" || s.state === "idle" ? endingWords(s.outcome, s.reason) : "") || (words[s.state] ?? String(s.state));
 }
 
@@ -49,7 +50,7 @@ export function sessionsView(list, app, dirs = true) {
       update(s, current) {
         text(title, named(s.title || "New session").slice(0, 200));
         text(state, stateWords(s));
-        a.dataset.state = s.state;
+        a.dataset.state = s.held_calls ? "waiting" : s.state;
         a.dataset.outcome = s.outcome ?? "";
         const dir = String(dirs && s.dir || "").replace(/\/+$/, "").split("/").pop();
         text(where, [named(dir), s.updated ? ago(app.now() - Date.parse(s.updated)) : ""].filter(Boolean).join(" \u00b7 "));

@@ -142,6 +142,35 @@ scene("a review: side by side, comments on lines become one message, by keyboard
   assert.equal(sent("POST", "/interrupt").length, 0);
 });
 
+scene("the plan stays above the box while a turn works on it", async ({ page, film, row }) => {
+  const plan = (...status) => {
+    const call = film.ready("plan", { plan: ["Look", "Change", "Test"].map((step, n) => ({ step, status: status[n] })) });
+    film.runs(call, "plan");
+    film.end(call, { output: "ok" });
+  };
+  const seen = () => page.locator("#plan").innerText().then((s) => s.replace(/\s+/g, " ").trim());
+  film.turn("Work");
+  film.attempt();
+  assert.equal(await page.locator("#plan").isVisible(), false);
+  plan("completed", "in_progress", "pending");
+  await until(async () => await seen() === "Plan, 1 of 3 done: Change Look Change Test", "the plan");
+  await page.locator("#plan button").click();
+  assert.equal(await seen(), "Plan, 1 of 3 done: Change");
+  plan("completed", "completed", "in_progress");
+  await until(async () => await seen() === "Plan, 2 of 3 done: Test", "stays closed");
+  await page.locator("#plan button").click();
+  plan("completed", "completed", "completed");
+  await until(async () => await seen() === "Plan, 3 of 3 done", "one line when it is done");
+  film.attemptEnds();
+  film.completes();
+  await row("end t000001").waitFor();
+  await until(async () => !await page.locator("#plan").isVisible(), "gone with the turn");
+  film.turn("More");
+  film.attempt();
+  await row("turn t000002").waitFor();
+  assert.equal(await page.locator("#plan").isVisible(), false);
+});
+
 scene("the output of a command has its colours", async ({ page, film, row }) => {
   film.turn("Test");
   film.attempt();
@@ -181,6 +210,9 @@ test("the overview has all sessions and their children, live, and tells who asks
   await group("asking").getByText("Fix the lock").waitFor();
   await until(() => page.evaluate(() => window.told.length > 0), "told");
   assert.deepEqual(await page.evaluate(() => window.told), ["settle asks: Fix the lock"]);
+  c.heldCalls = 1;
+  await group("asking").getByText("1 held call").waitFor();
+  await page.locator("#session-list a", { hasText: "Tidy up" }).getByText("1 held call").waitFor();
   await page.locator("#overview").getByText("Fix the lock").click();
   await page.waitForSelector(".approval");
   assert.equal(await page.locator("#overview").isVisible(), false);
