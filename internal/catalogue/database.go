@@ -242,8 +242,8 @@ func (c *Catalogue) save(ctx context.Context, changed []row, removed []string) (
 	}()
 	for _, r := range changed {
 		_, err := tx.ExecContext(
-			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.Session,
-			r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
+			ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.Session, r.size, r.modified, r.Dir, r.Title, r.Model, string(r.Outcome), string(r.Reason), r.Running,
 			r.Created.UnixNano(), r.Updated.UnixNano(), int64(r.Seq), r.Problem, r.words, r.Parent,
 			r.Trivial, r.Held,
 		)
@@ -297,7 +297,8 @@ func (c *Catalogue) rows(ctx context.Context) (map[string]row, error) {
 		var outcome, reason string
 		var created, updated int64
 		if err := rows.Scan(&r.Session, &r.size, &r.modified, &r.Dir, &r.Title, &r.Model, &outcome, &reason,
-			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent, &r.Trivial, &r.Held); err != nil {
+			&r.Running, &created, &updated, &r.Seq, &r.Problem, &r.words, &r.Parent, &r.Trivial,
+			&r.Held); err != nil {
 			return nil, err
 		}
 		r.Outcome, r.Reason = event.Outcome(outcome), event.Reason(reason)

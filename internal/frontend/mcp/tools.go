@@ -145,7 +145,7 @@ type sessionEntry struct {
 	Dir     string      `json:"cwd" jsonschema:"the working directory"`
 	State   store.State `json:"state" jsonschema:"idle, running, waiting or closed"`
 	Outcome string      `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
-	Held    int         `json:"held_calls,omitempty" jsonschema:"how many calls wait for a person since settle stopped; \"settle approvals\" lists them"`
+	Held    int         `json:"held_calls,omitempty" jsonschema:"calls that wait for a person's verdict"`
 	Updated time.Time   `json:"updated"`
 	Problem string      `json:"problem,omitempty" jsonschema:"why the session cannot be read completely"`
 }

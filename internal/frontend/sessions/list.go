@@ -204,8 +204,8 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	lines := make([]line, len(list))
 	for n, e := range list {
 		lines[n] = line{
-			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Held, e.Created.UTC(), e.Updated.UTC(),
-			e.Problem, e.Parent, nil,
+			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Held, e.Created.UTC(),
+			e.Updated.UTC(), e.Problem, e.Parent, nil,
 		}
 		if host, known := attach.HostOf(dataDir, e.Session); known {
 			lines[n].Host = &host

@@ -36,7 +36,7 @@ type summary struct {
 	Reason    event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
 	Approvals int           `json:"approvals" jsonschema:"how many calls are waiting for approval"`
-	Held      int           `json:"held_calls,omitempty" jsonschema:"how many calls wait for a verdict since the host of their turn ended"`
+	Held      int           `json:"held_calls,omitempty" jsonschema:"how many held calls wait for a verdict"`
 	Seq       uint64        `json:"seq" jsonschema:"number of the last event; 0 if the session is not open here"`
 	Trivial   bool          `json:"trivial,omitempty" jsonschema:"only failed turns, or only greetings"`
 	Children  []childEntry  `json:"children,omitempty" jsonschema:"child agents, and theirs, if it is open"`

@@ -226,7 +226,8 @@ func (s *Sessions) List(ctx context.Context) ([]tui.Listed, error) {
 	list, err := store.List(ctx, s.dataDir, catalogue.Query{Dir: s.dir, Limit: maxSessions})
 	var out []tui.Listed
 	for _, e := range list {
-		one := tui.Listed{ID: e.Session, Title: cmp.Or(store.Name(s.dataDir, e.Session), e.Title), Updated: e.Updated, Held: e.Held}
+		one := tui.Listed{ID: e.Session, Updated: e.Updated, Held: e.Held}
+		one.Title = cmp.Or(store.Name(s.dataDir, e.Session), e.Title)
 		if host, known := attach.HostOf(s.dataDir, e.Session); known {
 			one.Host = host.String()
 		}
