@@ -50,13 +50,17 @@ func TestEveryIndex(t *testing.T) {
 	t.Run("turns", func(t *testing.T) {
 		for n, name := range slices.Sorted(maps.Keys(list)) {
 			s, wires := list[name], Wires()
+			first := wires[n%len(wires)]
 			if raced || !everyWire { // its own code is the same on all
-				wires = wires[n%len(wires):][:1]
+				wires = []Wire{first}
 			}
 			for _, wire := range wires {
 				t.Run(name+"/"+string(wire), func(t *testing.T) {
 					t.Parallel()
-					x := index{t: t, script: s}
+					x := index{t: t, script: s, afterInterrupts: 3}
+					if everyWire && wire == first {
+						x.afterInterrupts = 1
+					}
 					x.script.Wire = wire
 					x.run()
 					interrupts.Add(int64(x.interrupts))
@@ -80,6 +84,7 @@ func TestEveryIndex(t *testing.T) {
 type index struct {
 	t                                           *testing.T
 	script                                      Script
+	afterInterrupts                             int // of so many events after an interrupt, one has a crash
 	interrupts, crashes, both, recoveries, held int
 }
 
@@ -99,7 +104,7 @@ func (x *index) run() {
 		x.bubble(fmt.Sprintf("on %d interrupt", n), s, func(w *world) {
 			x.interrupts++
 			if !raced { // it has nothing more to find there
-				c := w.crashes(n, 1)
+				c := w.crashes(n, x.afterInterrupts)
 				x.both, x.held = x.both+c.Turns, x.held+c.Held
 			}
 		})
