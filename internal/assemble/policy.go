@@ -78,6 +78,8 @@ type Policy struct {
 	mu    sync.Mutex // guards the fields below
 	mode  Mode
 	judge *policy.Policy // judge of the session; nil before it is opened
+	// changed is closed at the next change of the mode; nil if nobody waits for it.
+	changed chan struct{}
 	// work is the mode in which the work on an accepted plan begins, if the person chooses none.
 	work Mode
 }
@@ -113,6 +115,20 @@ func (p *Policy) set(m Mode) {
 	if p.mode = m; !m.Plan {
 		p.work = m
 	}
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// Changed returns a channel that is closed when the mode is set the next time.
+func (p *Policy) Changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.changed
 }
 
 // MayBegin reports whether a client that can only tighten the permission can begin the work on
@@ -179,12 +195,15 @@ func (e *LooserError) Error() string {
 }
 
 // Tighten changes the mode in force, if the new mode allows nothing that the current mode
-// does not; otherwise the error is a [*LooserError].
+// does not; otherwise the error is a [*LooserError]. Every other mode is looser than plan mode, in
+// which rules and approvals that allow have no effect.
 func (p *Policy) Tighten(m Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m.Permission.Strictness() < p.mode.Permission.Strictness() ||
-		p.mode.Plan && !m.Plan && m.Permission != event.Deny {
+	switch {
+	case p.mode.Plan && m.Plan:
+		return nil
+	case p.mode.Plan || m.Permission.Strictness() < p.mode.Permission.Strictness():
 		return &LooserError{p.mode.Name, m.Name}
 	}
 	for _, r := range m.Rules {

@@ -261,6 +261,8 @@ func TestTightenPolicy(t *testing.T) {
 		{"accept-edits", "allow", false},
 		{"read-only", "ask", false},
 		{"read-only", "accept-edits", false},
+		{"plan", "read-only", false},
+		{"ask", "plan", true},
 	} {
 		now, err := assemble.ModeNamed(c.now)
 		if err != nil {

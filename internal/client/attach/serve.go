@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Serve serves an attached client of the session until the client disconnects, ctx ends, or, for
@@ -37,7 +39,7 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 		serveCalls(ctx, s, conn)
 		return
 	}
-	f := follower{session: s, host: host, settings: now, conn: conn}
+	f := &follower{session: s, host: host, conn: conn, settings: now}
 	f.follow(ctx, *r.Follow)
 }
 
@@ -56,12 +58,14 @@ func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
 	return settings
 }
 
-// follower sends the events of a session to an attached client.
+// follower sends the events of a session, and changes of its settings, to an attached client.
 type follower struct {
-	session  *settle.Session
-	host     event.SessionOpened
-	settings Settings // as last sent
-	conn     net.Conn
+	session *settle.Session
+	host    event.SessionOpened
+	conn    net.Conn
+
+	mu       sync.Mutex // guards the fields below, and keeps the lines on conn whole
+	settings Settings   // as last sent
 	buf      []byte
 }
 
@@ -78,10 +82,17 @@ func (f *follower) follow(ctx context.Context, after uint64) {
 		defer cancel()
 		_, _ = io.Copy(io.Discard, f.conn) // the end of the connection
 	}()
+	watcher := make(chan struct{})
+	// Ends with ctx; the function below waits for it.
+	go scope.Shield(func(error) { _ = f.conn.Close() }, func() {
+		defer close(watcher)
+		f.watch(ctx)
+	})()
 	defer func() {
 		_ = f.conn.Close()
 		<-reader
 		cancel()
+		<-watcher
 	}()
 	var last uint64
 	f.session.View(func(st event.State) { last = st.Seq })
@@ -90,16 +101,56 @@ func (f *follower) follow(ctx context.Context, after uint64) {
 			return // the client reads the log itself
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	_ = f.flush()
+}
+
+// watch sends the settings when the host changes the permission mode, also if no event follows: a
+// client that shows an old mode could send a prompt for another one.
+func (f *follower) watch(ctx context.Context) {
+	o, ok := f.session.Value().(*assemble.Opened)
+	if !ok || o.Agent.Policy() == nil {
+		return
+	}
+	for {
+		changed := o.Agent.Policy().Changed()
+		if err := f.sendSettings(); err != nil {
+			return // the reader sees the end of the connection
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sendSettings sends the settings if they have changed.
+func (f *follower) sendSettings() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.appendSettings(); err != nil || len(f.buf) == 0 {
+		return err
+	}
+	return f.flush()
+}
+
+// appendSettings adds the settings to the buffer if they have changed. The caller holds mu.
+func (f *follower) appendSettings() (err error) {
+	if now := settingsOf(f.session, f.host); now != f.settings {
+		f.settings = now
+		f.buf, err = jsonrpc.Append(f.buf, change{&now})
+	}
+	return err
 }
 
 // send sends an event; events up to last are sent together.
 func (f *follower) send(e event.Event, last uint64) (err error) {
-	if now := settingsOf(f.session, f.host); now != f.settings {
-		f.settings = now
-		if f.buf, err = jsonrpc.Append(f.buf, change{&now}); err != nil {
-			return err
-		}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.appendSettings(); err != nil {
+		return err
 	}
 	if f.buf, err = e.AppendJSON(f.buf); err != nil {
 		return err
@@ -110,6 +161,7 @@ func (f *follower) send(e event.Event, last uint64) (err error) {
 	return f.flush()
 }
 
+// flush writes the buffer. The caller holds mu.
 func (f *follower) flush() error {
 	_, err := f.conn.Write(f.buf)
 	if f.buf = f.buf[:0]; cap(f.buf) > 2*crowd {

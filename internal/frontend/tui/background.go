@@ -6,8 +6,9 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// enqueue runs a request that can block, after the earlier requests.
-func (u *UI) enqueue(what func(context.Context) error) {
+// enqueue runs a request that can block, after the earlier requests. It reports whether the request
+// will run; if too many wait, it does not.
+func (u *UI) enqueue(what func(context.Context) error) bool {
 	job := func() {
 		ctx, cancel := context.WithTimeout(u.ctx, actTimeout)
 		defer cancel()
@@ -17,8 +18,10 @@ func (u *UI) enqueue(what func(context.Context) error) {
 	}
 	select {
 	case u.work <- job:
+		return true
 	default:
 		u.showHint("the session is busy; nothing was done")
+		return false
 	}
 }
 

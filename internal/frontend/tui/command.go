@@ -287,8 +287,7 @@ func (u *UI) nextMode() {
 	next := map[string]string{"ask": "accept-edits", "accept-edits": planMode, planMode: "read-only"}
 	if hostOf(u.view.conversation) != "" { // an attached client can only tighten the mode
 		next = map[string]string{
-			"allow": "accept-edits", "accept-edits": planMode, "ask": planMode, planMode: "read-only",
-			"read-only": "accept-edits",
+			"allow": "accept-edits", "accept-edits": planMode, "ask": planMode, "read-only": "accept-edits",
 		}
 	}
 	u.permissions(cmp.Or(next[u.view.conversation.Mode()], "ask"))

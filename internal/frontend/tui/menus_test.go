@@ -30,6 +30,8 @@ type rich struct {
 	// expand is what its servers do.
 	expand  func(ctx context.Context, text string) (string, []event.Image, error)
 	prompts []mcp.Command
+	fixed   error         // why the mode cannot change; nil if it can
+	wait    chan struct{} // if set, changes of the mode wait for it
 }
 
 // richTalk is a conversation that can do all that some can.
@@ -127,11 +129,28 @@ func (r *richTalk) Forget(id string) {
 	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
 }
 
-func (r *richTalk) SetMode(_ context.Context, name string) error {
+func (r *richTalk) SetMode(ctx context.Context, name string) error {
+	if r.of.wait != nil {
+		select {
+		case <-r.of.wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.of.fixed != nil {
+		return r.of.fixed
+	}
 	r.mode = name
 	return nil
+}
+
+// set is a change by the session's host.
+func (r *richTalk) set(mode string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mode = mode
 }
 
 func TestPickers(t *testing.T) {

@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
@@ -9,14 +12,21 @@ import (
 // planMode is the name of plan mode.
 const planMode = "plan"
 
-// plan turns plan mode on, and sends the prompt if there is one.
+// plan turns plan mode on, and sends the prompt if there is one. The mode that is shown can be old,
+// so the session's host is always asked. A prompt that is not sent, since plan mode is not on, comes
+// back as the command: sent without it, the model could change things.
 func (u *UI) plan(prompt string) {
-	if u.view.conversation.Mode() != planMode {
+	if prompt == "" {
 		u.permissions(planMode)
+		return
 	}
-	if prompt != "" {
-		u.deliver(partsOf(prompt), event.Queue)
-	}
+	c := u.view.conversation
+	u.deliverIf(func(ctx context.Context) error {
+		if err := c.SetMode(ctx, planMode); err != nil {
+			return fmt.Errorf("not sent, since plan mode is not on: %w", err)
+		}
+		return nil
+	}, partsOf(prompt), event.Queue, partsOf("/plan "+prompt))
 }
 
 // acceptReplies are the answers that accept a plan, one for each permission of the work. The

@@ -72,24 +72,39 @@ func (u *UI) submit(parts []part, mode event.Mode) {
 
 // deliver sends an input, with the images that it names. One that is not accepted
 // comes back into the editor.
-func (u *UI) deliver(parts []part, mode event.Mode) {
+func (u *UI) deliver(parts []part, mode event.Mode) { u.deliverIf(nil, parts, mode, parts) }
+
+// deliverIf sends an input if ready, which can be nil, returns no error. If it is not accepted,
+// typed comes back into the editor.
+func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode event.Mode, typed []part) {
+	giveBack := func() {
+		if u.input.editor.empty() {
+			u.input.editor.parts, u.input.editor.at, u.display.dirty = typed, len(typed), true
+		}
+	}
 	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
 	c, dir := u.view.conversation, u.state().Host.Dir
-	u.enqueue(func(ctx context.Context) error {
+	accepted := u.enqueue(func(ctx context.Context) (err error) {
+		defer func() {
+			if err != nil {
+				u.send(giveBack)
+			}
+		}()
+		if ready != nil {
+			if err := ready(ctx); err != nil {
+				return err
+			}
+		}
 		text, options := optionsOf(joinParts(parts))
 		if images := append(imagesOf(parts), namedImages(dir, text)...); len(images) > 0 {
 			options = append(options, settle.WithImages(images...))
 		}
-		_, err := c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
-		if err != nil {
-			u.send(func() {
-				if u.input.editor.empty() {
-					u.input.editor.parts, u.input.editor.at = parts, len(parts)
-				}
-			})
-		}
+		_, err = c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
 		return err
 	})
+	if !accepted {
+		go u.guarded(func() { u.send(giveBack) }) // once the key that sent it is handled; ends with the loop
+	}
 }
 
 // withdraw takes the last input that waits back into the editor.
