@@ -20,6 +20,9 @@ type planning struct {
 	offered bool       // a request was made in plan mode
 	read    bool       // the log of the session was read
 	last    string     // the reminder that the model received last; empty for none
+	// compactions is how often the history was compacted before the last reminder. A compaction can
+	// remove it from what the model receives.
+	compactions int
 }
 
 // planning returns the plan mode of each session; nil if the permission mode never changes.
@@ -48,6 +51,9 @@ func (p *planning) Accept(permission string) (string, error) {
 	defer p.mu.Unlock()
 	p.last = ""                            // the result of the call says it
 	name, _, _ := strings.Cut(m.Name, " ") // a client's mode can have a number
+	if _, unknown := ModeNamed(name); unknown != nil {
+		name = string(m.Permission) // the model does not know the client's modes
+	}
 	return event.ModeWords(name), err
 }
 
@@ -61,10 +67,11 @@ const (
 	planOff = "[Plan mode is off.]"
 )
 
-// reminder returns the function of the session's reminders; nil for none.
+// reminder returns the function of the session's reminders. If the permission mode never changes,
+// the log can still end in the plan mode of an earlier host.
 func (p *planning) reminder() func(event.State) string {
 	if p == nil {
-		return nil
+		p = &planning{policy: NewPolicy(Mode{})}
 	}
 	return p.remind
 }
@@ -74,9 +81,10 @@ func (p *planning) remind(s event.State) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.read {
-		p.read, p.last = true, lastReminder(s)
+		p.read = true
+		p.last, p.compactions = lastReminder(s)
 	}
-	due := ""
+	due, compactions := "", compactionsBefore(s, len(s.Turns), 0)
 	switch on := p.policy.Mode().Plan; {
 	case on && p.person:
 		due = planOn
@@ -85,10 +93,10 @@ func (p *planning) remind(s event.State) string {
 	case p.last != "" && p.last != planOff:
 		due = planOff
 	}
-	if due == "" || due == p.last {
+	if due == "" || due == p.last && compactions == p.compactions {
 		return ""
 	}
-	p.last = due
+	p.last, p.compactions = due, compactions
 	return due
 }
 
@@ -98,13 +106,13 @@ func PlanModeIn(dataDir, session string) bool {
 		return false
 	}
 	state, _ := journal.Load(dataDir, session) // what cannot be read has no plan mode; Open reports it
-	last := lastReminder(state)
+	last, _ := lastReminder(state)
 	return last == planOn || last == planAlone
 }
 
-// lastReminder returns the reminder of plan mode that the model received last. An accepted plan
-// ends plan mode as a reminder does.
-func lastReminder(s event.State) string {
+// lastReminder returns the reminder of plan mode that the model received last, and the number of
+// compactions that were certainly before it. An accepted plan ends plan mode as a reminder does.
+func lastReminder(s event.State) (last string, compactions int) {
 	for n := len(s.Turns) - 1; n >= 0; n-- {
 		items := s.Turns[n].Items
 		for k := len(items) - 1; k >= 0; k-- {
@@ -112,12 +120,25 @@ func lastReminder(s event.State) string {
 			case i.Type() == event.Note:
 				switch text := i.Content().Text; text {
 				case planOn, planAlone, planOff:
-					return text
+					return text, compactionsBefore(s, n, i.Attempts)
 				}
 			case i.Status == event.ItemCompleted && i.Content().Name == plan.ProposeName:
-				return ""
+				return "", 0
 			}
 		}
 	}
-	return ""
+	return "", 0
+}
+
+// compactionsBefore returns the number of compactions in the first turns, and in the turn after
+// them before the attempt with the number.
+func compactionsBefore(s event.State, turns, attempt int) (n int) {
+	for at, t := range s.Turns[:min(turns+1, len(s.Turns))] {
+		for _, c := range t.Changes {
+			if c.Change == event.ChangeCompacted && (at < turns || c.Attempts < attempt) {
+				n++
+			}
+		}
+	}
+	return n
 }

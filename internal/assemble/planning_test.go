@@ -185,11 +185,124 @@ func TestWorkIsWithinTheCeiling(t *testing.T) {
 		t.Errorf("the work began in %q: %v", m.Name, err)
 	}
 	p.Set(PlanMode())
-	loose, tight := ModeOf(event.Ask), ModeOf(event.Deny)
-	if err := p.Tighten(loose); err == nil {
-		t.Error("a client that can only tighten left plan mode")
+	for _, m := range Modes() { // read-only has rules and approvals that allow
+		if err := p.Tighten(m); (err == nil) != m.Plan || !p.Mode().Plan {
+			t.Errorf("a client that can only tighten left plan mode for %s: %v", m.Name, err)
+		}
 	}
-	if err := p.Tighten(tight); err != nil {
-		t.Error(err)
+}
+
+// A host whose permission never changes tells the model that plan mode is off, once, if the log
+// ended in plan mode.
+func TestFixedPermissionEndsPlanMode(t *testing.T) {
+	env := map[string]string{"SETTLE_DATA_DIR": t.TempDir()}
+	r := resolve(t, "/", nil, env, "")
+	work := func(p *Policy, prompts ...string) (notes []string) {
+		t.Helper()
+		m := script.New().Otherwise(script.Text("done"))
+		a := make1(t, r, func(o *Options) { o.Model, o.Permission, o.Policy = scripted(m), event.Allow, p })
+		host, err := settle.Open(t.Context(), a.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := host.Session(t.Context(), "s", a.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, prompt := range prompts {
+			if _, err := s.Run(t.Context(), prompt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		notes = reminders(s.State())
+		if err := host.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return notes
+	}
+	on := work(NewPlanPolicy(ModeOf(event.Ask)), "plan it")
+	if !slices.Equal(on, []string{planAlone}) || !PlanModeIn(env["SETTLE_DATA_DIR"], "s") {
+		t.Fatalf("the plan: %q", on)
+	}
+	if got := work(nil, "carry out the plan", "and more"); !slices.Equal(got, []string{planAlone, planOff}) {
+		t.Errorf("the work: %q", got)
+	}
+	if PlanModeIn(env["SETTLE_DATA_DIR"], "s") {
+		t.Error("the session is still in plan mode")
+	}
+}
+
+// reminders returns the reminders of plan mode in the log.
+func reminders(s event.State) (out []string) {
+	for _, turn := range s.Turns {
+		for _, i := range turn.Items {
+			if text := i.Content().Text; text == planOn || text == planAlone || text == planOff {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// A compaction removes the reminder from what the model receives, so that it is given again, also
+// in the turn in which the history is compacted, and by another host.
+func TestCompactionRepeatsPlanModeReminder(t *testing.T) {
+	s := event.State{Turns: []*event.Turn{{}}}
+	due := func(p *planning) string { return p.remind(s) }
+	compact := func() {
+		turn := s.Turns[len(s.Turns)-1]
+		turn.Changes = append(turn.Changes, event.Epoch{
+			HistoryChanged: event.HistoryChanged{Change: event.ChangeCompacted}, Attempts: len(turn.Attempts),
+		})
+	}
+	p := &planning{policy: NewPlanPolicy(ModeOf(event.Ask)), person: true}
+	if got := due(p); got != planOn {
+		t.Errorf("at first %q", got)
+	}
+	for range 2 {
+		if got := due(p); got != "" {
+			t.Errorf("again %q", got)
+		}
+		compact()
+		if got := due(p); got != planOn {
+			t.Errorf("after a compaction %q", got)
+		}
+		s.Turns = append(s.Turns, &event.Turn{})
+	}
+	p.policy.Set(ModeOf(event.Ask))
+	compact()
+	for _, want := range []string{planOff, ""} {
+		if got := due(p); got != want {
+			t.Errorf("after plan mode %q, want %q", got, want)
+		}
+		compact()
+	}
+}
+
+// The model learns the permission of the work in settle's words, also if a client names its modes.
+func TestAcceptedPlanNamesPermission(t *testing.T) {
+	for want, m := range map[string]Mode{
+		"read-only": {Name: "dontAsk 2", Permission: event.Deny}, "accept edits": Modes()[1],
+		"ask": {Name: "default 1", Permission: event.Ask},
+	} {
+		p := &planning{policy: NewPlanPolicy(m)}
+		if got, err := p.Accept(""); err != nil || got != want {
+			t.Errorf("%s: %q, %v", m.Name, got, err)
+		}
+	}
+}
+
+// A child agent gets no worktree in plan mode: it would add a branch to the repository.
+func TestPlanModeMakesNoWorktrees(t *testing.T) {
+	p := NewPlanPolicy(ModeOf(event.Ask))
+	a := make1(t, resolve(t, "/", nil, map[string]string{"SETTLE_DATA_DIR": t.TempDir()}, ""), func(o *Options) {
+		o.Policy, o.Attended, o.Model = p, true, scripted(script.New())
+	})
+	for _, on := range []bool{true, false} {
+		_, err := a.Session.Tasks.Worktrees.Plan(t.Context(), t.TempDir(), "child")
+		if (err != nil && strings.Contains(err.Error(), "plan mode")) != on {
+			t.Errorf("plan mode %v: %v", on, err)
+		}
+		p.Set(ModeOf(event.Ask))
 	}
 }

@@ -2,10 +2,12 @@ package assemble
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/task"
 )
@@ -20,12 +22,37 @@ func (o Options) tasks(names []string, c *confinement) *settle.Tasks {
 		MaxDepth: s.Depth, MaxRunning: s.AtOnce, MaxTotal: s.PerSession, Time: orOff(s.Timeout),
 		AtEnd: o.AtEnd,
 	}
-	t.Worktrees, t.InDirectory = o.worktrees(), o.inDirectory
+	t.Worktrees, t.InDirectory = o.childWorktrees(), o.inDirectory
 	if o.Resolve != nil {
 		t.Model = o.childModel
 	}
 	t.Kinds, t.Judge = o.Kinds().Kinds, o.stricterJudge(c)
 	return t
+}
+
+// childWorktrees returns the maker of the git worktrees of child agents.
+func (o Options) childWorktrees() task.Worktrees {
+	if o.Policy == nil {
+		return o.worktrees()
+	}
+	return planWorktrees{o.worktrees(), o.Policy}
+}
+
+// planWorktrees makes no worktrees in plan mode: a worktree adds a branch and files to the
+// repository.
+type planWorktrees struct {
+	task.Worktrees
+
+	policy *Policy
+}
+
+// Plan implements [task.Worktrees].
+func (p planWorktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+	if p.policy.Mode().Plan {
+		return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: plan mode changes " +
+			"nothing, and a worktree adds a branch to the repository; start the agent without one")
+	}
+	return p.Worktrees.Plan(ctx, dir, session)
 }
 
 // childModel returns the model that a call names.

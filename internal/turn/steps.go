@@ -88,6 +88,9 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			if err := t.compactWithHooks(ctx, step, full.trigger); err != nil {
 				return "", nil, err
 			}
+			if err := t.remind(); err != nil { // the compaction can have removed the reminder
+				return "", nil, err
+			}
 			n--
 			continue
 		}
