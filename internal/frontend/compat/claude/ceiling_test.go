@@ -4,9 +4,29 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/asker/askertest"
 	"github.com/settle-agent/settle/model/script"
 )
+
+// With the permission deny, a session is read-only and not in plan mode: it has no plan to present.
+func TestDenyIsNoPlanMode(t *testing.T) {
+	p := policy{ceiling: settle.Deny}
+	if err := p.set(modeFor(settle.Deny)); err != nil {
+		t.Fatal(err)
+	}
+	if m := p.inForce.Mode(); m.Plan || m.Permission != settle.Deny || p.inForceMode() != modeDont {
+		t.Errorf("the mode is %+v", m)
+	}
+	for name, may := range map[string]bool{modePlan: true, modeDont: true, modeDefault: false, modeBypass: false} {
+		if err := p.set(name); (err == nil) != may {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if m := p.inForce.Mode(); m.Permission != settle.Deny {
+		t.Errorf("the permission is %s", m.Permission)
+	}
+}
 
 // A client can only tighten what the user configured: with a mode at the
 // beginning or later, with allowed tools, or with settings.

@@ -136,7 +136,7 @@ func (d *driver) rules() {
 		allowed.rules, slices.DeleteFunc(denied.rules, scoped),
 	) // what is not offered needs no rule
 	d.policy.dirs = d.AddDirs
-	if c := d.policy.ceiling; len(allowed.rules) > 0 && (c == settle.Ask || c == settle.Deny) {
+	if c := d.policy.ceiling; len(allowed.rules) > 0 && c.Strictness() > settle.Allow.Strictness() {
 		d.warn(
 			fmt.Sprintf(
 				"the allowed tools were ignored: the user configured the permission %q, "+

@@ -39,7 +39,7 @@ func modeFor(permission settle.Permission) string {
 	case settle.Allow:
 		return modeBypass
 	case settle.Deny:
-		return modePlan
+		return modeDont
 	}
 	return modeDefault
 }
@@ -219,7 +219,7 @@ func (p *policy) set(name string) error {
 }
 
 // allowed returns the mode with the name, which the user's configuration must allow. It always
-// allows plan mode, which is as strict as the configuration.
+// allows plan mode and the mode that asks nothing, which are as strict as the configuration.
 func (p *policy) allowed(name string) (assemble.Mode, error) {
 	m, ok := modes()[name]
 	if !ok {
@@ -227,7 +227,7 @@ func (p *policy) allowed(name string) (assemble.Mode, error) {
 			"settle has no permission mode %q; its modes are %s", name, strings.Join(names(modes()), ", "),
 		)
 	}
-	if m.Plan {
+	if m.Plan || name == modeDont {
 		return assemble.Tighten(p.ceiling, m), nil
 	}
 	if !assemble.Within(p.ceiling, m) {
