@@ -37,15 +37,20 @@ const planPrefix = "accept-"
 // planOptions are the options about a plan: the permissions of the work that the user's
 // configuration leaves to the client.
 func (ses *session) planOptions() (all []object) {
-	for n, mode := range event.PlanModes() {
-		if m, err := assemble.ModeNamed(mode); err == nil && (n == 0 || assemble.Within(ses.ceiling, m)) {
-			kind := "allow_once"
-			if n > 0 {
-				kind = "allow_always"
-			}
-			name := sentence(event.PlanWords(mode))
-			all = append(all, object{"optionId": planPrefix + mode, "name": name, "kind": kind})
+	offer := func(mode string) {
+		kind := "allow_once"
+		if len(all) > 0 {
+			kind = "allow_always"
 		}
+		all = append(all, object{"optionId": planPrefix + mode, "name": sentence(event.PlanWords(mode)), "kind": kind})
+	}
+	for _, mode := range event.PlanModes() {
+		if m, err := assemble.ModeNamed(mode); err == nil && assemble.Within(ses.ceiling, m) {
+			offer(mode)
+		}
+	}
+	if len(all) == 0 { // the work begins in the mode that the user configured
+		offer("")
 	}
 	return append(all, object{"optionId": rejectOnce, "name": "Reject the plan", "kind": "reject_once"})
 }
