@@ -61,6 +61,10 @@ func (a *Approvals) Approve(ctx context.Context, call approval.Call) (turn.Grant
 // after each answer.
 const maxQuestions = 3
 
+// maxReviews bounds how often a call is reviewed. After as many reviews during each of which the mode,
+// the rules or the paths changed, a person is asked.
+const maxReviews = 2
+
 // approve judges a call and requests approval if the judgement requires it. An answer covers
 // the places that the request showed. If the call's paths lead elsewhere when the answer
 // arrives, the call is judged again and approval is requested again.
@@ -68,12 +72,13 @@ func (a *Approvals) approve(
 	ctx context.Context, call approval.Call,
 	ask func(approval.Call, approval.Judgement) (approval.Answer, error),
 ) (turn.Grant, error) {
-	j := applyHooks(ctx, a.judge.Judge(call))
-	for range maxQuestions {
+	j, reviews := applyHooks(ctx, a.judge.Judge(call)), 0
+	for questions := 0; questions < maxQuestions; {
 		call.Places = j.Places
 		var before heldAnswer
 		j, before = a.compared(call, j)
-		if ask, err := decide(call, j); !ask {
+		needed, err := decide(call, j)
+		if !needed {
 			return grantOf(j), err
 		}
 		// A hook allows nothing that differs from what a person approved (ADR 43).
@@ -84,9 +89,11 @@ func (a *Approvals) approve(
 		if before.same {
 			return before.grant(j), nil
 		}
-		verdict, err := a.review(ctx, call, j, before)
-		if err != nil {
-			return turn.Grant{}, err
+		var verdict reviewVerdict
+		if reviews < maxReviews {
+			if verdict, err = a.review(ctx, call, j, before); err != nil {
+				return turn.Grant{}, err
+			}
 		}
 		if verdict.allowed {
 			current, holds := a.judgeReviewed(ctx, call, j)
@@ -94,8 +101,10 @@ func (a *Approvals) approve(
 				return verdict.grant(call, j), nil
 			}
 			j = current
+			reviews++
 			continue
 		}
+		questions++
 		given, err := ask(withReview(call, verdict), j)
 		if err != nil {
 			return turn.Grant{}, err

@@ -23,6 +23,7 @@ import (
 type reviewed struct {
 	isPending
 	later *approval.Judgement // of later judgements
+	moves bool                // the paths lead elsewhere at every judgement
 	asked int
 }
 
@@ -32,6 +33,9 @@ func (r *reviewed) Judge(call approval.Call) approval.Judgement {
 	}
 	j := r.isPending.Judge(call)
 	j.Review = true
+	if r.moves {
+		j.Places = []event.ResolvedPath{{Path: strings.Repeat("x", r.asked)}}
+	}
 	return j
 }
 
@@ -245,6 +249,27 @@ func TestReviewEndsWithItsJudgement(t *testing.T) {
 			checkContract(t, log)
 		})
 	}
+}
+
+// If the paths change during each review, a person is asked; only approvals of a person count as
+// approvals that came too late.
+func TestChangesDuringReviewsAskPerson(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		judge := &reviewed{isPending: isPending{remembered: map[string]bool{}}, moves: true}
+		b, log, ran := openJudged(t, judge, &jury{verdict: approval.Review{Allow: true}}, true)
+		b.submit("look at it", "")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		waits := b.state().OpenApprovals()
+		if len(waits) != 1 || len(b.reviews()) > 2 || len(*ran) > 0 {
+			t.Fatalf("after %d reviews, %d calls ran and a person is asked %+v", len(b.reviews()), len(*ran), waits)
+		}
+		if err := b.Answer(t.Context(), answer(waits[0].Approval, event.ApprovalAborted, "user")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		checkContract(t, log)
+	})
 }
 
 // An ended review has its usage in the log, if the reviewer still states it.
