@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -256,10 +257,10 @@ func (a *Agent) settle(h Head) (used []string, err error) {
 			err = errors.Join(err, fmt.Errorf("its timeout %q is no duration such as 10m", text))
 		}
 	}
-	steps, bad := number(h, "max_steps")
-	tokens, worse := number(h, "max_tokens")
+	steps, bad := count(h, "max_steps")
+	tokens, worse := count(h, "max_tokens")
 	cost, worst := number(h, "max_cost")
-	a.Budget.Steps, a.Budget.Tokens, a.Budget.Cost = int(steps), int64(tokens), cost
+	a.Budget.Steps, a.Budget.Tokens, a.Budget.Cost = int(steps), tokens, cost
 	return []string{"worktree", "permission", "timeout", "max_steps", "max_tokens", "max_cost"},
 		errors.Join(err, bad, worse, worst)
 }
@@ -277,10 +278,19 @@ func number(h Head, key string) (float64, error) {
 	return n, nil
 }
 
+// count reads a positive whole number; 0 if there is none.
+func count(h Head, key string) (int64, error) {
+	n, err := number(h, key)
+	if err == nil && n != math.Trunc(n) {
+		return 0, fmt.Errorf("its %s %q is no whole number", key, h.Text(key))
+	}
+	return int64(n), err
+}
+
 func (a *Agent) claude(h Head) (used []string, err error) {
 	a.only(h)
 	a.Tools.Without = h.List("disallowedTools")
-	steps, err := number(h, "maxTurns")
+	steps, err := count(h, "maxTurns")
 	a.Budget.Steps = int(steps)
 	switch mode := h.Text("permissionMode"); mode {
 	case "", "bypassPermissions", "auto":
@@ -308,19 +318,15 @@ func (a *Agent) opencode(h Head) (used []string, err error) {
 	if h.Text("mode") == "primary" {
 		return []string{"mode"}, &notOfferedError{"it is for the main session (mode: primary)"}
 	}
-	if h.Map("tools") == nil {
+	tools, rules := h.Map("tools"), h.Map("permission")
+	if tools == nil {
 		a.only(h)
 	}
-	for _, tool := range sorted(h.Map("tools")) {
-		if h.Map("tools")[tool] == "false" {
-			a.Tools.Without = append(a.Tools.Without, tool)
-		}
-	}
-	for _, tool := range sorted(h.Map("permission")) {
-		switch rule := h.Map("permission")[tool]; rule {
-		case "allow":
-		case "deny":
-			a.Tools.Without = append(a.Tools.Without, tool)
+	a.opencodeTools(tools, func(on string) bool { return on != "false" })
+	a.opencodeTools(rules, func(rule string) bool { return rule != "deny" })
+	for _, tool := range sorted(rules) {
+		switch rules[tool] {
+		case "allow", "deny":
 		case "ask":
 			a.Permission = "ask"
 		default: // a map of patterns
@@ -331,11 +337,39 @@ func (a *Agent) opencode(h Head) (used []string, err error) {
 	if rule := h.Text("permission"); rule == "ask" || rule == "deny" {
 		a.Permission = rule
 	}
-	steps, err := number(h, "steps")
-	most, bad := number(h, "maxSteps")
+	steps, err := count(h, "steps")
+	most, bad := count(h, "maxSteps")
 	a.Budget.Steps = int(max(steps, most))
 	return []string{"mode", "permission", "steps", "maxSteps", "hidden"}, errors.Join(err, bad)
 }
+
+// opencodeTools takes away the tools whose value does not keep them. If * is taken away, only the
+// tools that have a value of their own are left.
+func (a *Agent) opencodeTools(values map[string]string, keeps func(string) bool) {
+	var kept, removed []string
+	for _, tool := range sorted(values) {
+		switch {
+		case keeps(values[tool]):
+			kept = append(kept, tool)
+		case tool != everyTool:
+			removed = append(removed, tool)
+		}
+	}
+	a.Tools.Without = append(a.Tools.Without, removed...)
+	rest, all := values[everyTool]
+	if !all || keeps(rest) {
+		return
+	}
+	if a.Tools.Only != nil {
+		kept = slices.DeleteFunc(kept, func(tool string) bool { return !slices.Contains(a.Tools.Only, tool) })
+	}
+	if a.Tools.Only = append([]string{}, kept...); len(kept) == 0 {
+		a.warn("it takes every tool away")
+	}
+}
+
+// everyTool is the name that stands for all tools.
+const everyTool = "*"
 
 func sorted(m map[string]string) (keys []string) {
 	for key := range m {
