@@ -20,7 +20,8 @@ type Instruction struct{ Path, Text string }
 // Nested returns the instructions in the folders below the working directory (the last
 // directory of the project) on the way to each place, their imports, and the rules of the
 // project whose paths match a place. Places are absolute files or folders. It ignores other
-// repositories inside the project and folders of dependencies.
+// repositories inside the project and folders of dependencies. What of a folder is cut or left out
+// is named by an instruction whose path is the folder.
 func Nested(from Sources, places []string) (out []Instruction) {
 	project := from.Project
 	if len(project.Dirs) == 0 {
@@ -50,8 +51,12 @@ func Nested(from Sources, places []string) (out []Instruction) {
 			if seen {
 				continue
 			}
+			p.Notes = nil
 			add(p.directory(from, folder))
 			add(p.rules(from, folder, places, true))
+			if len(p.Notes) > 0 {
+				out = append(out, Instruction{folder, "[Not all of its files are used: " + strings.Join(p.Notes, "; ") + ".]"})
+			}
 		}
 	}
 	return out

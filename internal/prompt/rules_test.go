@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // Rules with paths are for matching files; others belong to the system prompt.
@@ -62,6 +63,20 @@ func TestRules(t *testing.T) {
 		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s:\n%s", tt.places, diff)
 		}
+	}
+}
+
+// A broken rule of a folder below the working directory is named when the work reaches the folder.
+func TestBrokenNestedRuleIsNamed(t *testing.T) {
+	root := tree(t, map[string]string{
+		"r/.git/HEAD": "", "r/web/x.css": "", "r/web/.claude/rules/bad.md": "---\npaths: ['[']\n---\nUse tabs.\n",
+	})
+	r := filepath.Join(root, "r")
+	from := prompt.Sources{Project: repo.Trust{}.Project(r)}
+	got := prompt.Nested(from, []string{filepath.Join(r, "web/x.css")})
+	if len(got) != 1 || got[0].Path != filepath.Join(r, "web") || strings.Contains(got[0].Text, "Use tabs") ||
+		!strings.Contains(got[0].Text, `bad.md was left out: its path "[" is no pattern`) {
+		t.Errorf("it names %+v", got)
 	}
 }
 
