@@ -3,6 +3,8 @@ package event
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 )
 
 // HookEvent is the occasion of a hook, by the name that Claude Code and Codex use.
@@ -100,6 +102,45 @@ type Hook struct {
 	HookStarted
 	Turn, Item string     // empty for a hook of the session
 	Ended      *HookEnded // nil while it runs
+}
+
+// ModelRequest is a request of a turn to a model, and what it used: of an attempt, or of a review.
+type ModelRequest struct {
+	ID              string // of the attempt or the hook
+	At              time.Time
+	Provider, Model string
+	MaxTokens       int           // as in [AttemptStarted]; 0 for a review
+	Spent           *AttemptEnded // nil while the request runs
+}
+
+// FullName returns "provider/model".
+func (r ModelRequest) FullName() string { return strings.Trim(r.Provider+"/"+r.Model, "/") }
+
+// ModelRequests returns the turn's requests: its attempts, then its reviews that used tokens.
+func (t *Turn) ModelRequests() (out []ModelRequest) {
+	for _, a := range t.Attempts {
+		out = append(out, ModelRequest{
+			ID: a.ID, At: a.StartedAt, Provider: a.Start.Provider, Model: a.Start.Model, MaxTokens: a.Start.MaxTokens,
+			Spent: a.End,
+		})
+	}
+	for _, h := range t.Hooks {
+		if h.Ended == nil {
+			continue
+		}
+		spent, ok := h.Ended.Spent()
+		if !ok {
+			continue
+		}
+		r := ModelRequest{ID: h.Hook, At: t.StartedAt, Spent: &spent}
+		r.Provider, r.Model, _ = strings.Cut(h.Command, "/") // see HookReview
+		// A review begins soon after its call.
+		if i := t.Item(h.Item); i != nil {
+			r.At = i.BegunAt
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // bars reports whether the hook refuses its occasion.

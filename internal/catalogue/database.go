@@ -21,7 +21,7 @@ import (
 const (
 	// version is the version of the schema and of the content of rows, such as titles;
 	// it is stored as the database's user_version.
-	version = 7
+	version = 8
 	// busyTimeout bounds the wait for another process's write.
 	busyTimeout = 5 * time.Second
 	// retryDelay is the delay between attempts for which SQLite does not wait itself: to

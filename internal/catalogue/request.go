@@ -6,18 +6,17 @@ import (
 	"database/sql"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Request is a request to a model, and what it used.
+// Request is a request to a model, also for a review, and what it used.
 type Request struct {
 	Session string    // session that sent it
 	Dir     string    // working directory of the session; for a child agent, of its topmost parent
-	ID      string    // attempt in the session
+	ID      string    // attempt or hook in the session
 	Started time.Time // when the request was sent
 	Model   string    // "provider/name"
 	Usage   event.Usage
@@ -31,12 +30,10 @@ func requestsOf(state event.State) (out []Request) {
 		if t.StartSeq <= state.Imported {
 			continue
 		}
-		for _, a := range t.Attempts {
-			r := Request{
-				ID: a.ID, Started: a.StartedAt, Model: strings.Trim(a.Start.Provider+"/"+a.Start.Model, "/"),
-			}
-			if a.End != nil {
-				r.Usage, r.Cost = event.Usage{}.Add(a.End.Usage), a.End.Cost
+		for _, a := range t.ModelRequests() {
+			r := Request{ID: a.ID, Started: a.At, Model: a.FullName()}
+			if a.Spent != nil {
+				r.Usage, r.Cost = event.Usage{}.Add(a.Spent.Usage), a.Spent.Cost
 			}
 			out = append(out, r)
 		}

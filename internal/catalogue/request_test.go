@@ -156,3 +156,24 @@ func TestRequestsOfUnchangedAndDamagedLogs(t *testing.T) {
 	diff(t, "the log changed", []string(nil), got)
 	diff(t, "damaged", 1, damaged)
 }
+
+// A review of a call is a request, too: settle paid for it.
+func TestRequestsIncludeReviews(t *testing.T) {
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	cost := 0.25
+	of := func(id, command string, usage *event.Usage) *event.Hook {
+		return &event.Hook{
+			HookStarted: event.HookStarted{Hook: id, Event: event.HookReview, Command: command},
+			Ended:       &event.HookEnded{Hook: id, Usage: usage, Cost: &cost},
+		}
+	}
+	state := event.State{Turns: []*event.Turn{{
+		ID: "t1", StartSeq: 1, StartedAt: at, Hooks: []*event.Hook{
+			of("h1", "script/judge", &event.Usage{Input: 100, Output: 5}), of("h2", "true", nil),
+		},
+	}}}
+	want := []Request{{
+		ID: "h1", Started: at, Model: "script/judge", Usage: event.Usage{Input: 100, Output: 5}, Cost: &cost,
+	}}
+	diff(t, "reviews", want, requestsOf(state))
+}

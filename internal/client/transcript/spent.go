@@ -7,13 +7,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Total is what all requests of a session took.
+// Total is what all requests of a session took, also those of reviews.
 func Total(s event.State) (sum event.Summary) {
 	for _, t := range s.Turns {
-		sum.Attempts += len(t.Attempts)
-		for _, a := range t.Attempts {
-			if a.End != nil {
-				sum.Add(*a.End)
+		for _, r := range t.ModelRequests() {
+			sum.Attempts++
+			if r.Spent != nil {
+				sum.Add(*r.Spent)
 			}
 		}
 	}

@@ -24,3 +24,17 @@ func TestSpent(t *testing.T) {
 		}
 	}
 }
+
+// The total of a session has its reviews, as the sums of its turns have.
+func TestTotalIncludesReviews(t *testing.T) {
+	request, review := 0.5, 0.25
+	usage := event.Usage{Input: 100, Output: 5}
+	s := event.State{Turns: []*event.Turn{{
+		Attempts: []*event.Attempt{{End: &event.AttemptEnded{Usage: usage, Cost: &request}}, {}},
+		Hooks:    []*event.Hook{{Ended: &event.HookEnded{Usage: &usage, Cost: &review}}, {}},
+	}}}
+	want := event.Summary{Attempts: 3, Usage: usage.Add(usage), Cost: 0.75}
+	if got := transcript.Total(s); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -17,15 +17,15 @@ func (u *UI) showCost(string) {
 	used, requests := map[string]event.Summary{}, map[string]int{}
 	var models []string
 	for _, t := range u.state().Turns {
-		for _, a := range t.Attempts {
-			name := a.Start.Provider + "/" + a.Start.Model
+		for _, a := range t.ModelRequests() {
+			name := a.FullName()
 			if !slices.Contains(models, name) {
 				models = append(models, name)
 			}
 			requests[name]++
-			if a.End != nil {
+			if a.Spent != nil {
 				sum := used[name]
-				sum.Add(*a.End)
+				sum.Add(*a.Spent)
 				used[name] = sum
 			}
 		}

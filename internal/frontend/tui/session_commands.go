@@ -177,7 +177,7 @@ func (u *UI) statusLines() []string {
 	add("context", "%s", used)
 	add("permission", "%s", u.describeMode(c.Mode()))
 	add("turns", "%d", len(s.Turns))
-	if spent := transcript.Spent(u.spent()); len(spent) > 0 {
+	if spent := transcript.Spent(transcript.Total(s)); len(spent) > 0 {
 		add("spent", "%s", strings.Join(spent, " · "))
 	}
 	agents := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
@@ -84,22 +85,10 @@ func (u *UI) endStatusCommand() {
 	}
 }
 
-// spent is the usage of the session.
-func (u *UI) spent() (sum event.Summary) {
-	for _, t := range u.state().Turns {
-		for _, a := range t.Attempts {
-			if a.End != nil {
-				sum.Add(*a.End)
-			}
-		}
-	}
-	return sum
-}
-
 // statusInput is what the status command reads: JSON with the names that Claude Code's command has for the
 // same, and settle's own.
 func (u *UI) statusInput() []byte {
-	c, s, sum := u.view.conversation, u.state(), u.spent()
+	c, s, sum := u.view.conversation, u.state(), transcript.Total(u.state())
 	window, used := c.Window(), u.used()
 	context := map[string]any{
 		"context_window_size": window, "total_input_tokens": sum.Usage.Input, "total_output_tokens": sum.Usage.Output,
@@ -199,7 +188,7 @@ func (u *UI) statusField(name string, now time.Time) string {
 			return terminal.Tokens(used)
 		}
 	case "cost":
-		if usd, known := u.spent().CostUSD(); known {
+		if usd, known := transcript.Total(u.state()).CostUSD(); known {
 			return terminal.Dollars(usd)
 		}
 	case "jobs":

@@ -128,22 +128,22 @@ func denials(turn *event.Turn, dir string) []denial {
 
 // count adds what a turn took to its model's usage.
 func (t *encoder) count(turn *event.Turn) {
-	for _, a := range turn.Attempts {
-		if a.End == nil {
+	for _, r := range turn.ModelRequests() {
+		if r.Spent == nil {
 			continue
 		}
-		m, u := t.usage[a.Start.Model], usageOf(a.End.Usage)
+		m, u := t.usage[r.Model], usageOf(r.Spent.Usage)
 		m.Input += u.Input
 		m.Output += u.Output
-		m.Thinking += a.End.Usage.Reasoning
+		m.Thinking += r.Spent.Usage.Reasoning
 		m.CacheRead += u.CacheRead
 		m.CacheWrite += u.CacheWrite
-		if a.End.Cost != nil {
-			m.Cost += *a.End.Cost
+		if r.Spent.Cost != nil {
+			m.Cost += *r.Spent.Cost
 		}
 		m.Window = int(t.window.Load())
-		m.MaxOutput = max(m.MaxOutput, a.Start.MaxTokens)
-		t.usage[a.Start.Model] = m
+		m.MaxOutput = max(m.MaxOutput, r.MaxTokens)
+		t.usage[r.Model] = m
 	}
 }
 
