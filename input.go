@@ -44,7 +44,8 @@ func AsCommand() InputOption { return InputOption{func(i *Input) { i.Command = t
 // AsVerdict makes the input a person's verdict about a held call, see [event.State.HeldCalls]:
 // v has the id of the call, the verdict and an optional message. The text is not used. A call
 // that is approved runs in the turn of the input; a denial is held until the next input. If the
-// call has a verdict, Submit returns an [*AnsweredError] and nothing is accepted.
+// call has a verdict, Submit returns an [*AnsweredError] and nothing is accepted. An approval that
+// is held itself can be given again: the input then runs the call.
 func AsVerdict(v *event.HeldVerdict) InputOption {
 	return InputOption{func(i *Input) { i.HeldCall = v }}
 }
@@ -52,6 +53,10 @@ func AsVerdict(v *event.HeldVerdict) InputOption {
 // WithNext makes a verdict wait for the session's next input: no turn starts for the verdict alone,
 // and the next turn runs all calls that were approved so. It is only for [AsVerdict].
 func WithNext() InputOption { return InputOption{func(i *Input) { i.Hold = true }} }
+
+// AsLast is for a program that ends after the input's turn: the session starts no turn after it.
+// The session holds other inputs, and refuses to approve a held call, until it is opened again.
+func AsLast() InputOption { return InputOption{func(i *Input) { i.Last = true }} }
 
 // WithExpansion replaces the input's text, such as the name of a command by a prompt: expand
 // returns the new text, and images to add. It may block. Its context ends with the context of

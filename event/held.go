@@ -22,7 +22,8 @@ type HeldCall struct {
 	Turn     *Turn
 	Item     *Item
 	Approval *Approval
-	// Verdict is the input with the verdict that counts; nil while the call waits for one.
+	// Verdict is the input with the verdict that counts; nil while the call waits for one. It is
+	// Held while it waits for another input that takes it along.
 	Verdict *Input
 }
 
@@ -136,10 +137,12 @@ func (s State) verdict(h HeldCall) *Input {
 	}
 	for _, t := range slices.Backward(s.Turns) {
 		if n := slices.IndexFunc(t.Inputs, fits); n >= 0 {
-			if in := &t.Inputs[n]; !t.lost(in) {
-				return in
+			in := t.Inputs[n]
+			if t.lost(&in) {
+				return nil
 			}
-			return nil
+			in.Held = false // it was, until the turn took it
+			return &in
 		}
 	}
 	return nil

@@ -27,6 +27,8 @@ type Input struct {
 	HeldCall *event.HeldVerdict
 	// Hold accepts a verdict without starting a turn: it runs together with the next input.
 	Hold bool
+	// Last means that the session starts no turn after the input's; see settle.AsLast.
+	Last bool
 	// By names who sends the input: "user" or a client.
 	By string
 	// Expand, if set, replaces Text; see settle.WithExpansion.

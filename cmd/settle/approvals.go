@@ -21,13 +21,16 @@ An approved call runs in a new turn of its session, exactly as the question show
 it. The first verdict counts. A held call does not expire.`
 
 const approveHelp = `Approve a held call. It runs in a new turn, and the model continues with its result,
-like "settle run". If another process has the session open, the call runs there.
+like "settle run". If another process has the session open, the call runs there. A
+process that ends with its turn ("settle run") runs no other call: the exit code is
+1, and you approve the call again when that process has ended.
 
 The session keeps its model, permission and sandbox, unless a flag, a variable or
 your configuration gives others. If the call's files, links, directory or sandbox,
 or the reason of the question, have changed since, settle asks again; without a
 terminal, the call is denied and the exit code tells how the turn ended. A call that has a verdict already does not run again: the exit code is 1. If
-settle stopped after the verdict and before the call, approve it again to run it.`
+settle stopped after the verdict and before the call, or you interrupted the turn
+before it, approve it again to run it.`
 
 func newApprovals(s *streams) *cobra.Command {
 	var asJSON bool

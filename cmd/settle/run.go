@@ -414,9 +414,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	}
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.StatusTerminal = s.statusTerminal()
-	if f.held != nil && f.held.Runs() {
-		options.Expand, options.Continue = nil, oneturn.Unfinished // the verdict waits for its turn
-	} else if f.held != nil {
+	if f.held != nil {
 		options.HeldCall = &event.HeldVerdict{Call: f.held.ID, Verdict: event.Approved}
 	}
 	if f.asks(s, format) {

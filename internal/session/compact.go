@@ -91,3 +91,11 @@ func (s *Session) startCompaction() bool {
 	s.running.compactions = waiting
 	return true
 }
+
+// refuseCompactions answers the clients that wait for a compaction: none starts.
+func (s *Session) refuseCompactions() {
+	for _, c := range s.compactions {
+		c.answer <- Outcome{} // never blocks: one answer, capacity 1
+	}
+	s.compactions = nil
+}

@@ -14,6 +14,16 @@ import (
 // heldInput stands for the text of a verdict until the log says which call it is about.
 const heldInput = "(verdict)"
 
+// heldPrompt is the prompt of a turn that runs a call that was approved before.
+const heldPrompt = "The call that I approved runs now. Continue with its result."
+
+// isReleasable reports whether the call was approved and waits for an input that takes it along,
+// and no such input waits.
+func isReleasable(state event.State, h event.HeldCall) bool {
+	return h.Verdict != nil && h.Verdict.Held && h.Verdict.RunsCall() &&
+		!slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return !i.Held && !i.Command })
+}
+
 // isHeld reports whether the id is that of a held call.
 func (s *Session) isHeld(id string) (is bool) {
 	s.log().View(func(state event.State) { _, is = state.HeldCall(id) })
@@ -23,18 +33,27 @@ func (s *Session) isHeld(id string) (is bool) {
 // heldVerdict returns the events of a verdict about a held call. Approved, the call runs in the
 // turn of the input. A denial is held for the model until the next input, and so is an approval
 // that must wait for it. The first verdict counts: a later one returns an [*approval.AnsweredError].
+// But an approval that is held runs the call when it is given again.
 func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]event.Event, error) {
 	v := *in.HeldCall
 	h, known := state.HeldCall(v.Call)
+	starts := v.Verdict == event.Approved && !in.Hold
+	releases := starts && isReleasable(state, h)
 	switch {
 	case !known:
 		return nil, &approval.UnknownError{Approval: v.Call}
-	case h.Verdict != nil:
+	case h.Verdict != nil && !releases:
 		return nil, &approval.AnsweredError{Approval: v.Call, Verdict: h.Verdict.HeldCall.Verdict, By: h.Verdict.By}
 	case v.Verdict != event.Approved && v.Verdict != event.Denied:
 		return nil, &approval.MisfitError{
 			Why: fmt.Sprintf("cannot answer a held call with %q: approved and denied are known", v.Verdict),
 		}
+	case starts && s.lastInput != "":
+		return nil, &approval.MisfitError{
+			Why: "it ends with the turn that it runs, and starts no other; approve the call again when it has ended",
+		}
+	case releases:
+		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: id, Text: heldPrompt}}}, nil
 	}
 	if err := checkPermission(h.Approval.Tool, v.Verdict, v.Permission); err != nil {
 		return nil, err

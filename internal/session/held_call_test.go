@@ -88,6 +88,16 @@ func held(t *testing.T) (*disk, event.HeldCall) {
 	return d, list[0]
 }
 
+// heldTwice is a session whose host ended while two calls waited.
+func heldTwice(t *testing.T) *disk {
+	t.Helper()
+	calls := script.Turn(script.Call("look", `{"a":1}`), script.Call("look", `{"a":2}`))
+	b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(calls))
+	b.submit("go", "")
+	synctest.Wait()
+	return b.end()
+}
+
 func verdictOn(h event.HeldCall, v event.Verdict) approval.Answer {
 	return approval.Answer{Approval: h.ID, Verdict: v, By: "user", Message: "words"}
 }
@@ -260,11 +270,7 @@ func TestCopyKeepsVerdicts(t *testing.T) {
 // Approvals that must wait for the next input start no turn; then one turn runs all their calls.
 func TestHeldCallsRunWithTheNextInput(t *testing.T) {
 	bubble(t, "next", func(t *testing.T) {
-		calls := script.Turn(script.Call("look", `{"a":1}`), script.Call("look", `{"a":2}`))
-		b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(calls))
-		b.submit("go", "")
-		synctest.Wait()
-		b = host(t, b.end(), "/work", reasoned{"a"}, script.New(script.Text("done")))
+		b := host(t, heldTwice(t), "/work", reasoned{"a"}, script.New(script.Text("done")))
 		defer b.end()
 		for _, h := range b.state().HeldCalls() {
 			in := run.Input{Hold: true, By: "user", HeldCall: &event.HeldVerdict{Call: h.ID, Verdict: event.Approved}}
@@ -282,6 +288,101 @@ func TestHeldCallsRunWithTheNextInput(t *testing.T) {
 		if last := turns[len(turns)-1]; len(turns) != 2 || last.Cause.Outcome != event.Completed ||
 			!last.Items[0].Started || !last.Items[1].Started {
 			t.Errorf("the last turn: %+v", last)
+		}
+	})
+}
+
+// A process that ends with its turn starts no other one. A held call that is approved there
+// keeps waiting, and can be approved in the next process; other inputs are held (C19).
+func TestLastInputIsFollowedByNoTurn(t *testing.T) {
+	bubble(t, "last", func(t *testing.T) {
+		b := host(t, heldTwice(t), "/work", reasoned{"a"}, script.New(script.Text("done")).Otherwise(script.Text("more")))
+		calls := b.state().HeldCalls()
+		last := run.Input{Last: true, By: "user", HeldCall: &event.HeldVerdict{Call: calls[0].ID, Verdict: event.Approved}}
+		if _, err := b.Submit(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		var misfit *approval.MisfitError
+		if err := b.Answer(t.Context(), verdictOn(calls[1], event.Approved)); !errors.As(err, &misfit) {
+			t.Errorf("the second approval: %v", err)
+		}
+		var answered *approval.AnsweredError
+		if err := b.Answer(t.Context(), verdictOn(calls[0], event.Approved)); !errors.As(err, &answered) {
+			t.Errorf("the first approval again: %v", err)
+		}
+		b.submit("during", "")
+		time.Sleep(time.Minute)
+		b.submit("after", "")
+		time.Sleep(time.Minute)
+		s := b.state()
+		if len(s.Turns) != 2 || len(s.Waiting) != 2 || !s.Waiting[0].Held || !s.Waiting[1].Held ||
+			len(s.HeldCalls()) != 1 {
+			t.Fatalf("%d turns, waiting: %+v", len(s.Turns), s.Waiting)
+		}
+		if o, err := b.Compact(t.Context(), "user"); o.Turn != "" || err != nil {
+			t.Errorf("a compaction: %+v, %v", o, err)
+		}
+		b = host(t, b.end(), "/work", reasoned{"a"}, script.New(script.Text("done")))
+		defer b.end()
+		if err := b.Answer(t.Context(), verdictOn(calls[1], event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if s := b.state(); len(s.Turns) != 3 || !s.Turns[2].Items[0].Started {
+			t.Errorf("%d turns", len(s.Turns))
+		}
+	})
+}
+
+// An input that another client sent before the last one runs before it.
+func TestLastInputRunsAfterEarlierInputs(t *testing.T) {
+	bubble(t, "earlier", func(t *testing.T) {
+		b := fresh(t, script.New().Otherwise(script.Text("done")))
+		b.submit("first", "")
+		if _, err := b.Submit(t.Context(), run.Input{Text: "last", Last: true, By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		b.submit("after", "")
+		time.Sleep(time.Minute)
+		b.want([]string{"first: completed", "last: completed"}, "after held")
+	})
+}
+
+// An approval that is held, since the turn before it was interrupted, runs its call when it is
+// given again; then it has run.
+func TestHeldApprovalRunsWhenGivenAgain(t *testing.T) {
+	bubble(t, "again", func(t *testing.T) {
+		d, h := held(t)
+		m := script.New(script.Turn(script.Call("look", `{"a":3}`))).Otherwise(script.Text("done"))
+		b := host(t, d, "/work", reasoned{"a"}, m)
+		defer b.end()
+		b.submit("go", "") // and waits for an approval
+		synctest.Wait()
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.state(); len(s.Waiting) != 1 || !s.Waiting[0].Held {
+			t.Fatalf("waiting: %+v", s.Waiting)
+		}
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		var late *approval.AnsweredError
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); !errors.As(err, &late) {
+			t.Errorf("a third approval: %v", err)
+		}
+		time.Sleep(time.Minute)
+		turns := b.state().Turns
+		last := turns[len(turns)-1]
+		if len(turns) != 3 || last.Cause.Outcome != event.Completed || len(last.Items) == 0 || !last.Items[0].Started {
+			t.Fatalf("%d turns; the last: %+v", len(turns), last)
+		}
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); !errors.As(err, &late) {
+			t.Errorf("an approval of what ran: %v", err)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 		in.Images[n].MediaType = mediaType(i)
 	}
 	if in.HeldCall != nil { // the log has the rest of it
-		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, Hold: in.Hold, By: in.By, Text: heldInput}
+		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, Hold: in.Hold, Last: in.Last, By: in.By, Text: heldInput}
 	}
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err
@@ -203,6 +203,9 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 	if err != nil {
 		s.unwrittenInputs = append(s.unwrittenInputs, r.Input)
 		return Receipt{}, fmt.Errorf("cannot accept the input: %w", err)
+	}
+	if in.Last {
+		s.lastInput = r.Input
 	}
 	if r.Duplicate {
 		return r, nil

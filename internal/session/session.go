@@ -83,6 +83,8 @@ type Session struct {
 	// compactions are the clients that wait for a compaction.
 	compactions     []*compaction
 	unwrittenInputs []string // inputs in the log that the failed disk may not have
+	// lastInput is the input after whose turn no other turn starts; "" if there is none.
+	lastInput string
 }
 
 // closeState is the state of a session that is being closed.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,11 @@ func (s *Session) startNext() {
 		s.holdInputs(func(event.Input) bool { return true }, &event.Cause{}) // C19: shown as held
 		return
 	}
+	if s.isPastLast() {
+		s.holdInputs(func(event.Input) bool { return true }, event.Abort(event.Shutdown, "host"))
+		s.refuseCompactions()
+		return
+	}
 	if s.startCompaction() {
 		return
 	}
@@ -73,6 +79,18 @@ func (s *Session) startNext() {
 		return
 	}
 	s.run(c, id, inputs)
+}
+
+// isPastLast reports whether the last input has run, or will not run: the program ends then, and
+// would end any other turn. No turn runs now.
+func (s *Session) isPastLast() (past bool) {
+	if s.lastInput == "" {
+		return false
+	}
+	s.log().View(func(state event.State) {
+		past = !slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return i.ID == s.lastInput && !i.Held })
+	})
+	return past
 }
 
 // replacement returns the cause with which the new turn ends at once because another input

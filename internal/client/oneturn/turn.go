@@ -120,7 +120,7 @@ func (r *runner) run(ctx context.Context) int {
 	// the wait for the expansion of the prompt.
 	turn, err := session.Submit(
 		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema),
-		r.expansion(ctx, session), settle.AsVerdict(r.HeldCall),
+		r.expansion(ctx, session), settle.AsVerdict(r.HeldCall), settle.AsLast(),
 	)
 	if err != nil {
 		return r.reportRefused(err)

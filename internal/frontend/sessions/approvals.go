@@ -130,7 +130,7 @@ func heldAnswer(h store.HeldCall) string {
 	text := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
 	if h.Runs() {
 		return text + fmt.Sprintf(
-			", and settle stopped before the call began; run it with: settle approvals approve %s", h.Short,
+			", and the call has not begun; run it with: settle approvals approve %s", h.Short,
 		)
 	}
 	return text
@@ -156,7 +156,7 @@ func AnswerInHost(ctx context.Context, to io.Writer, dataDir string, h store.Hel
 	}
 	defer func() { _ = s.Close() }() // the host has answered, or never will
 	if err := s.Answer(ctx, a); err != nil {
-		return true, fmt.Errorf("cannot answer held call %s: %w", h.Short, err)
+		return true, fmt.Errorf("cannot answer held call %s in %s: %w", h.Short, s.Host(), err)
 	}
 	_, err = fmt.Fprintf(to, "%s %s: %s has the session open\n", a.Verdict, h.Short, s.Host())
 	return true, err
