@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 type HeldCall struct {
 	event.HeldCall
 	Session string
-	// Sandboxed reports whether a sandbox confined the session's commands.
+	// Sandboxed reports whether a sandbox confined the commands of the call's turn.
 	Sandboxed bool
 	// Short is the beginning of the ID that no other call has.
 	Short string
@@ -37,10 +38,14 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 			continue // deleted meanwhile, or a log that "settle sessions" reports as damaged
 		}
 		state = Recovered(dataDir, state)
-		for _, h := range state.EverHeld() {
+		calls := state.EverHeld()
+		if len(calls) == 0 {
+			continue
+		}
+		confined := confinedTurns(dataDir, s.Session)
+		for _, h := range calls {
 			list = append(list, HeldCall{
-				HeldCall: h, Session: s.Session,
-				Sandboxed: h.Approval.Sandbox.On() || state.Host.Confinement != nil && state.Host.Confinement.Mode.On(),
+				HeldCall: h, Session: s.Session, Sandboxed: h.Approval.Sandbox.On() || confined[h.Turn.ID],
 			})
 		}
 	}
@@ -53,6 +58,24 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 		list[n].Short = short[list[n].ID]
 	}
 	return list, nil
+}
+
+// confinedTurns returns the turns of a session whose host confined commands. Later hosts of the
+// session can have another sandbox, or none.
+func confinedTurns(dataDir, session string) map[string]bool {
+	turns, confined := map[string]bool{}, false
+	for e, err := range journal.Read(context.Background(), dataDir, session, 0) {
+		if err != nil {
+			break // the state of the session ends here, too
+		}
+		switch d := e.Data.(type) {
+		case event.SessionOpened:
+			confined = d.Confinement != nil && d.Confinement.Mode.On()
+		case event.TurnStarted:
+			turns[e.Turn] = confined
+		}
+	}
+	return turns
 }
 
 // Recovered returns the state of a session as its next host will find it: without what a dead
