@@ -78,27 +78,45 @@ func (t *sessionTools) newErrors() func(context.Context, []file.Edited) string {
 
 // languageRules returns how a language server can start in the mode in force, or why it
 // cannot. Servers can run code of the project (build scripts, plugins), so without a sandbox
-// one runs only if every call is allowed, or if the user says so.
+// one runs only if every call is allowed, or if the user says so. The read-only mode promises that
+// only tools run that change nothing, so that one runs only if the user says so, in a sandbox.
 func (t *sessionTools) languageRules() (lsp.Launch, error) {
-	in, allowed := t.languageSandbox()
-	if !allowed {
-		return lsp.Launch{}, errors.New("not started: it can run code of the project, and no sandbox is in force " +
-			"(lsp.use = \"on\" starts it)")
+	in, why := t.languageSandbox()
+	if why != nil {
+		return lsp.Launch{}, why
 	}
 	start := func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		return t.startLanguage(ctx, in, spec)
 	}
 	return lsp.NewLaunch(start, func() bool { // a sandbox that is stricter than the present one can remain
-		now, allowed := t.languageSandbox()
-		return policy.Stricter(in, now) == in && (in.On() || allowed)
+		now, why := t.languageSandbox()
+		remains := why == nil || in.On() && errors.Is(why, errNoLanguageSandbox)
+		return remains && policy.Stricter(in, now) == in
 	}), nil
 }
 
-// languageSandbox returns the sandbox in force, and whether a language server can start in it.
-func (t *sessionTools) languageSandbox() (in event.Sandbox, allowed bool) {
-	mode := t.lsp.mode()
+// The reasons why no language server starts.
+var (
+	errNoLanguageSandbox = errors.New("not started: it can run code of the project, and no sandbox is in force " +
+		"(lsp.use = \"on\" starts it)")
+	errLanguagesReadOnly = errors.New("not started: it can run code of the project, and the mode is read-only " +
+		"(lsp.use = \"on\" starts it in a sandbox)")
+)
+
+// languageSandbox returns the sandbox in force, and why no language server can start in it; nil
+// if one can.
+func (t *sessionTools) languageSandbox() (in event.Sandbox, why error) {
+	mode, on := t.lsp.mode(), t.lsp.Use == config.LSPOn
 	in = policy.Stricter(t.sandbox.of(mode), event.NoSandbox)
-	return in, in.On() || t.lsp.Use == config.LSPOn || mode.Permission == settle.Allow
+	switch {
+	case mode.Permission == settle.Deny && (!on || !in.On()):
+		return in, errLanguagesReadOnly
+	case mode.Permission == settle.Deny:
+		return event.ReadOnly, nil
+	case in.On() || on || mode.Permission == settle.Allow:
+		return in, nil
+	}
+	return in, errNoLanguageSandbox
 }
 
 // startLanguage starts a language server in a sandbox.

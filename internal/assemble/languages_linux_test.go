@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -78,6 +79,7 @@ func TestLanguageServersNeedSandbox(t *testing.T) {
 		{config.LSPAuto, settle.Deny, false},
 		{config.LSPAuto, settle.Allow, true},
 		{config.LSPOn, settle.Ask, true},
+		{config.LSPOn, settle.Deny, false},
 	} {
 		s := languageTools(tt.use, &Mode{Permission: tt.permission}, config.SandboxOff)
 		_, err := s.languageRules()
@@ -96,12 +98,27 @@ func TestLanguageServersNeedSandbox(t *testing.T) {
 	}
 }
 
+// In the read-only mode, a language server starts only if the user says so, and then in the
+// read-only sandbox: it runs code of the project, which the user may not trust.
+func TestLanguageServersNeedPermissionInReadOnlyMode(t *testing.T) {
+	mode := Mode{Permission: settle.Deny, Sandbox: event.Workspace}
+	s := languageTools(config.LSPAuto, &mode, config.SandboxAuto)
+	if _, err := s.languageRules(); !errors.Is(err, errLanguagesReadOnly) {
+		t.Errorf("by itself: %v", err)
+	}
+	s = languageTools(config.LSPOn, &mode, config.SandboxAuto)
+	if in, err := s.languageSandbox(); in != event.ReadOnly || err != nil {
+		t.Errorf("with lsp.use = \"on\": sandbox %q, %v", in, err)
+	}
+}
+
 // A running language server cannot run on if the user tightens the mode beyond the rules
 // under which it started.
 func TestLanguageServersHoldInStricterSandbox(t *testing.T) {
 	allow, ask := Mode{Permission: settle.Allow}, Mode{Permission: settle.Ask}
 	work := Mode{Permission: settle.Ask, Sandbox: event.Workspace}
 	read := Mode{Permission: settle.Ask, Sandbox: event.ReadOnly}
+	deny := Mode{Permission: settle.Deny, Sandbox: event.Workspace}
 	for _, tt := range []struct {
 		name          string
 		use           string
@@ -118,6 +135,10 @@ func TestLanguageServersHoldInStricterSandbox(t *testing.T) {
 		{"looser", config.LSPAuto, read, work, true},
 		{"looser without a sandbox", config.LSPAuto, work, ask, true},
 		{"allow", config.LSPAuto, work, allow, true},
+		{"read-only", config.LSPAuto, work, deny, false},
+		{"read-only, of the read-only sandbox", config.LSPAuto, read, deny, false},
+		{"read-only, which the user allows", config.LSPOn, work, deny, false},
+		{"read-only, which the user allows in its sandbox", config.LSPOn, read, deny, true},
 	} {
 		mode := tt.started
 		s := languageTools(tt.use, &mode, config.SandboxAuto)
