@@ -296,10 +296,10 @@ func TestHeldCallsRunWithTheNextInput(t *testing.T) {
 // keeps waiting, and can be approved in the next process; other inputs are held (C19).
 func TestLastInputIsFollowedByNoTurn(t *testing.T) {
 	bubble(t, "last", func(t *testing.T) {
-		b := host(t, heldTwice(t), "/work", reasoned{"a"}, script.New(script.Text("done")).Otherwise(script.Text("more")))
+		b := host(t, heldTwice(t), "/work", reasoned{"a"}, script.New().Otherwise(script.Text("done")))
 		calls := b.state().HeldCalls()
-		last := run.Input{Last: true, By: "user", HeldCall: &event.HeldVerdict{Call: calls[0].ID, Verdict: event.Approved}}
-		if _, err := b.Submit(t.Context(), last); err != nil {
+		verdict := &event.HeldVerdict{Call: calls[0].ID, Verdict: event.Approved}
+		if _, err := b.Submit(t.Context(), run.Input{Last: true, By: "user", HeldCall: verdict}); err != nil {
 			t.Fatal(err)
 		}
 		var misfit *approval.MisfitError
