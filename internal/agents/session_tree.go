@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -149,7 +150,8 @@ func (t *SessionTree) reopen(ctx context.Context) error {
 	return err
 }
 
-// clear moves a worktree away whose checkout was cut. No session has worked in it.
+// clear moves a worktree away whose checkout was cut, unless somebody has completed it since, or
+// worked in it.
 func (t *SessionTree) clear(ctx context.Context) error {
 	w, k := t.Worktree, t.trees
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +160,59 @@ func (t *SessionTree) clear(ctx context.Context) error {
 	if !k.Held(t.owner, w) {
 		return errors.New("settle was ended while it made it, and cannot prove that it made it; move it away")
 	}
+	isComplete, err := t.compare(ctx)
+	if err != nil || isComplete {
+		return err
+	}
 	k.discard(ctx, t.owner)
 	return os.Rename(w.Path, filepath.Join(k.Dir, removing+t.owner))
+}
+
+// compare compares the files of an incomplete worktree with the last commit of its branch. It
+// returns an error if there is work in the worktree: anything but missing files.
+func (t *SessionTree) compare(ctx context.Context) (isComplete bool, err error) {
+	w, k := t.Worktree, t.trees
+	g, err := repo.FindGit(w.Path)
+	if err == nil && (g.Top != w.Path || g.Common != w.Git || g.Own != k.admin(t.owner, w)) {
+		err = errors.New("it is not the worktree that settle made")
+	}
+	if err == nil {
+		err = g.Check() // somebody may have changed the configuration
+	}
+	if err != nil {
+		return false, err
+	}
+	head, err := k.line(ctx, w.Path, w.Path, "symbolic-ref", "HEAD")
+	if err != nil || head != "refs/heads/"+w.Branch {
+		return false, errors.New("settle was ended while it made it, and its HEAD is on no branch of settle since; " +
+			"keep what you need of it, and move it away")
+	}
+	// The index of a checkout that was cut is empty: git writes it last.
+	index, err := os.MkdirTemp(k.Dir, ".index-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(index) }()
+	k.Env = append(slices.Clone(k.Env), "GIT_INDEX_FILE="+filepath.Join(index, "index"))
+	if _, err := k.git(ctx, w.Path, w.Path, "read-tree", "HEAD"); err != nil {
+		return false, err
+	}
+	files, err := k.git(
+		ctx, w.Path, w.Path, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
+		"--ignored=traditional", "--ignore-submodules=all",
+	)
+	if err != nil {
+		return false, err
+	}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(files, "\x00"), "\x00") {
+		if entry != "" && !strings.HasPrefix(entry, " D ") {
+			return false, fmt.Errorf(
+				"settle was ended while it made it, and the file %q is none of its last commit; keep what you need "+
+					"of it, and move it away", entry[min(3, len(entry)):],
+			)
+		}
+	}
+	return files == "", nil
 }
 
 // relock locks an existing worktree in git.

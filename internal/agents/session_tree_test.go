@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,6 +213,62 @@ func TestSessionTreeIsNotOpenedIncomplete(t *testing.T) {
 		if isThere(filepath.Join(y.Dir, name)) {
 			t.Errorf("%s is left", name)
 		}
+	}
+}
+
+// The mark of a checkout that was cut can stay, while its user completes the checkout or works in
+// the worktree: settle deletes none of that.
+func TestSessionTreeIsNotClearedWithWork(t *testing.T) {
+	y := newYard(t)
+	w := y.begin("s1", "").Worktree
+	mark := func() { write(t, filepath.Join(y.Dir, ".making-s1"), "incomplete\n") }
+	mark()
+	if again := y.again(w); again.Note != "" || isThere(filepath.Join(y.Dir, ".making-s1")) {
+		t.Errorf("complete: %q", again.Note)
+	}
+	for name, work := range map[string]func(){
+		"a new file": func() { write(t, filepath.Join(w.Path, "new"), "x") },
+		"an ignored file": func() {
+			write(t, filepath.Join(w.Path, "x.o"), "built")
+		},
+		"a changed file": func() { write(t, filepath.Join(w.Path, "a.txt"), "changed\n") },
+		"a commit":       func() { y.run(w.Path, "checkout", "--quiet", "--detach") },
+	} {
+		mark()
+		work()
+		if _, err := y.Reopen(t.Context(), w); err == nil || !strings.Contains(err.Error(), "move it away") {
+			t.Errorf("%s: %v", name, err)
+		}
+		y.run(w.Path, "checkout", "--quiet", "--force", w.Branch)
+		y.run(w.Path, "clean", "--quiet", "-fdx")
+	}
+	// As git leaves it if it is killed: without an index.
+	own := strings.TrimSpace(y.run(w.Path, "rev-parse", "--absolute-git-dir"))
+	for _, path := range []string{filepath.Join(own, "index"), filepath.Join(w.Path, "a.txt")} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark()
+	if again := y.again(w); again.Note == "" || !isThere(filepath.Join(w.Path, "a.txt")) {
+		t.Errorf("cut: %q", again.Note)
+	}
+	if left, err := filepath.Glob(filepath.Join(y.Dir, ".index-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
+// A time limit that ends when the directory is gone does not leave the rest to git.
+func TestRemovedWorktreeIsForgotten(t *testing.T) {
+	y := newYard(t)
+	w := y.begin("s1", "").Worktree
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if isRemoved, err := y.remove(ended, "s1", w); !isRemoved || err != nil {
+		t.Errorf("removed: %t, %v", isRemoved, err)
+	}
+	if isThere(w.Path) || y.branches() != "main" || strings.Contains(y.run(y.top, "worktree", "list"), "s1") {
+		t.Errorf("something is left: branches %s", y.branches())
 	}
 }
 

@@ -30,9 +30,14 @@ func (k Worktrees) Leave(ctx context.Context, session string, w event.Worktree) 
 	}
 	changed, err := k.changed(ctx, session, w)
 	if err == nil && changed == "" {
-		if err = k.remove(ctx, session, w); err == nil {
+		isRemoved, err := k.remove(ctx, session, w)
+		switch {
+		case err == nil:
 			return event.WorktreeLeft{}
+		case isRemoved:
+			return event.WorktreeLeft{Why: "its directory is removed; git may still list it: " + err.Error()}
 		}
+		return k.keep(ctx, w, err.Error())
 	}
 	if err != nil {
 		changed = err.Error()
@@ -200,20 +205,27 @@ func (k Worktrees) countIndex(
 // directory gets the name in one step, so that nobody opens half of a worktree.
 const removing = ".removing-"
 
-// remove removes the worktree and its branch. The branch goes only from where it began.
-func (k Worktrees) remove(ctx context.Context, session string, w event.Worktree) error {
+// forgetTimeout bounds what git does once the directory of a worktree is gone.
+const forgetTimeout = 5 * time.Second
+
+// remove removes the worktree and its branch, and reports whether the directory is gone. The
+// branch goes only from where it began. Once the directory is gone, the end of ctx does not cut
+// the rest.
+func (k Worktrees) remove(ctx context.Context, session string, w event.Worktree) (isRemoved bool, err error) {
 	k.discard(ctx, session)
-	err := os.Rename(w.Path, filepath.Join(k.Dir, removing+session))
+	err = os.Rename(w.Path, filepath.Join(k.Dir, removing+session))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTimeout)
+	defer cancel()
 	if err := k.unregister(ctx, session, w); err != nil {
-		return err
+		return true, err
 	}
 	err = k.dropBranch(ctx, w)
 	k.discard(ctx, session)
 	_ = os.Remove(k.Dir) // fails unless the directory is empty
-	return err
+	return true, err
 }
 
 // discardTimeout bounds the wait for the deletion of a worktree's files.

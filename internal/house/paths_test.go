@@ -121,6 +121,7 @@ func byNameHere() map[string]string {
 		"internal/agents/session_tree.go: take":                      ours,
 		"internal/agents/session_tree.go: reopen":                    ours,
 		"internal/agents/session_tree.go: clear":                     ours,
+		"internal/agents/session_tree.go: compare":                   ours,
 		"internal/agents/session_tree.go: open":                      ours,
 		"internal/agents/session_tree.go: unlock":                    ours,
 		"internal/agents/session_tree.go: Remains":                   ours,

@@ -142,7 +142,7 @@ func (s *Session) awaitChildren(cause *event.Cause) {
 		return
 	}
 	s.endChildren(cause) // also if no client requested the end, such as at a limit
-	_ = withTimeout(interruptedTimeout, s.config.ChildAgents.Wait)
+	_ = withTimeout(interruptedTimeout, "", s.config.ChildAgents.Wait)
 }
 
 // hasChildren reports whether a child runs.

@@ -102,8 +102,13 @@ func (s *Session) unfinished() (what string) {
 	return what
 }
 
-// closeTimeout bounds the end of jobs and child agents, and then the end of the log.
-const closeTimeout = 10 * time.Second
+const (
+	// closeTimeout bounds the end of jobs and child agents, and then the end of the log.
+	closeTimeout = 10 * time.Second
+	// leaveTimeout bounds the end of the session's git worktree, which has bounds of its own: 10 s
+	// for the search for changes and 5 s for the removal.
+	leaveTimeout = 16 * time.Second
+)
 
 // finish closes the session. No turn runs any more.
 func (s *Session) finish() {
@@ -137,7 +142,7 @@ func (s *Session) closeChildren(cause *event.Cause) error {
 		return nil
 	}
 	s.config.ChildAgents.Cancel(parentCause(cause))
-	if withTimeout(closeTimeout, s.config.ChildAgents.Finish) != nil {
+	if withTimeout(closeTimeout, "", s.config.ChildAgents.Finish) != nil {
 		return fmt.Errorf("cannot end the child agents: they did not stop within %v", closeTimeout)
 	}
 	return nil
@@ -148,7 +153,7 @@ func (s *Session) beforeClose() error {
 	if s.config.BeforeClose == nil {
 		return nil
 	}
-	return withTimeout(closeTimeout, s.config.BeforeClose)
+	return withTimeout(closeTimeout, "cannot end what the tools left running", s.config.BeforeClose)
 }
 
 // occupied says why processes may still work in the session's directory; "" if none do. A
@@ -191,19 +196,19 @@ func (s *Session) leaveWorktree(unended bool) *event.WorktreeLeft {
 		leave = func(ctx context.Context) event.WorktreeLeft { return keep(ctx, why) }
 	}
 	left := make(chan event.WorktreeLeft, 1)
-	err := withTimeout(closeTimeout, func(ctx context.Context) error {
+	err := withTimeout(leaveTimeout, "settle could not look through it", func(ctx context.Context) error {
 		left <- leave(ctx) // never blocks: capacity 1
 		return nil
 	})
 	if err != nil {
-		return &event.WorktreeLeft{Kept: true, Why: "settle could not look through it: " + err.Error()}
+		return &event.WorktreeLeft{Kept: true, Why: err.Error()}
 	}
 	l := <-left
 	return &l
 }
 
-// withTimeout calls f and returns an error if f does not return in time.
-func withTimeout(limit time.Duration, f func(context.Context) error) error {
+// withTimeout calls f and returns an error, which begins with what, if f does not return in time.
+func withTimeout(limit time.Duration, what string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	done := make(chan error, 1)
@@ -215,6 +220,6 @@ func withTimeout(limit time.Duration, f func(context.Context) error) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("cannot end what the tools left running: it did not stop within %v", limit)
+		return fmt.Errorf("%s: it did not stop within %v", what, limit)
 	}
 }

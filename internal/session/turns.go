@@ -150,7 +150,7 @@ func (s *Session) turnEnded() {
 	r.cancel(nil)
 	s.awaitChildren(r.cause)
 	if r.cause != nil && r.cause.Reason == event.Interrupted && s.config.Interrupted != nil {
-		_ = withTimeout(interruptedTimeout, func(ctx context.Context) error { // the session's end ends the rest
+		_ = withTimeout(interruptedTimeout, "", func(ctx context.Context) error { // the session's end ends the rest
 			s.config.Interrupted(ctx)
 			return nil
 		})

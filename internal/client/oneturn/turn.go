@@ -32,7 +32,7 @@ const (
 	exitTimeout = 1900 * time.Millisecond
 	// worktreeTimeout is added to both where the session has a git worktree of its own: settle
 	// looks through the worktree, and removes it.
-	worktreeTimeout = 11 * time.Second
+	worktreeTimeout = 17 * time.Second
 )
 
 // runner is one turn on its way.
