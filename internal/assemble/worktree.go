@@ -85,7 +85,23 @@ func RecordedWorktree(dataDir, session string) *event.Worktree {
 	if w := state.Host.Worktree; w != nil && w.Path == first.Path { // its base can be a later commit
 		return w
 	}
-	return first
+	return lastWorktree(dataDir, session, first)
+}
+
+// lastWorktree returns the worktree as the last host of the session knew it that worked in it. The
+// hosts since then did not: the session continued with --cwd, or a held call was denied.
+func lastWorktree(dataDir, session string, first *event.Worktree) *event.Worktree {
+	last := first
+	for e, err := range journal.Read(context.Background(), dataDir, session, 0) {
+		if err != nil {
+			break // the state of the session ends here, too
+		}
+		opened, ok := e.Data.(event.SessionOpened)
+		if ok && !opened.Imported && opened.Worktree != nil && opened.Worktree.Path == first.Path {
+			last = opened.Worktree
+		}
+	}
+	return last
 }
 
 // InWorktree returns the options of a session's agent in the session's own git worktree: in
