@@ -30,14 +30,16 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 	if err := s.follow(ctx, edits); err != nil {
 		return "", nil, err
 	}
+	judged := edits
 	if s.known == nil {
-		if err := s.baseline(ctx, edits); err != nil {
+		judged = s.withUndelivered(edits)
+		if err := s.baseline(ctx, judged); err != nil {
 			return "", nil, err
 		}
 	}
 	s.doesNow("it checks the edit")
 	wanted, after := map[string]int{}, s.conn.found.serial()
-	for _, e := range edits {
+	for _, e := range judged {
 		uri := uriOf(e.Path)
 		if e.After == nil {
 			if err := s.close(ctx, uri); err != nil {
@@ -67,6 +69,20 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 		note += "\nit reports more errors than settle can compare: some can be missing here"
 	}
 	return note, current, nil
+}
+
+// withUndelivered returns the edits that a new server judges: those whose errors the model has not
+// received, each from its first text to its last one.
+func (s *server) withUndelivered(edits []Edit) (all []Edit) {
+	for _, path := range slices.Sorted(maps.Keys(s.undelivered)) {
+		all = append(all, s.undelivered[path])
+	}
+	for _, e := range edits {
+		if _, kept := s.undelivered[e.Path]; !kept {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // baseline has the server judge the texts from before the first edits, so that their errors

@@ -23,7 +23,8 @@ const (
 	startTimeout = 30 * time.Second
 	// writeTimeout bounds a server's time to read a message.
 	writeTimeout = 30 * time.Second
-	// exitDelay is a server's time to exit after its streams ended.
+	// exitDelay is a server's time to exit after its streams ended, and the time in which what it
+	// wrote before its exit arrives.
 	exitDelay = time.Second
 	// endTimeout bounds the wait for the end of a server's processes.
 	endTimeout = 5 * time.Second
@@ -109,9 +110,15 @@ func (c *connection) keep(life context.Context, out *io.PipeReader, in *io.PipeW
 	_ = c.rpc.Close(ctx)
 }
 
-// exited records the server's exit as the reason.
+// exited records the server's exit as the reason, with the end of its standard error.
 func (c *connection) exited() {
-	c.fail(fmt.Errorf("it exited with code %d%s", c.process.Exit().Code, c.complained()))
+	ctx, cancel := context.WithTimeout(context.Background(), exitDelay)
+	defer cancel()
+	exit, err := c.process.Wait(ctx) // also for what the server wrote
+	if err != nil {
+		exit = c.process.Exit()
+	}
+	c.fail(fmt.Errorf("it exited with code %d%s", exit.Code, c.complained()))
 }
 
 // exitsOr records the exit of a server that is about to exit, or else the reason.

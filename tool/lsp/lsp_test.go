@@ -33,8 +33,9 @@ type session struct {
 
 // rules are the rules of a session; tests change them between edits.
 type rules struct {
-	tightened bool  // running servers cannot run on
-	refused   error // none can start
+	tightened bool   // running servers cannot run on
+	refused   error  // none can start
+	during    func() // called when a job begins
 }
 
 func open(t *testing.T, mode string, timeout time.Duration) session {
@@ -58,7 +59,13 @@ func open(t *testing.T, mode string, timeout time.Duration) session {
 		return lsp.NewLaunch(func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 			starts++
 			return proc.Start(ctx, spec)
-		}, func() bool { return !now.tightened }), now.refused
+		}, func() bool {
+			holds := !now.tightened
+			if now.during != nil {
+				now.during()
+			}
+			return holds
+		}), now.refused
 	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -262,6 +269,33 @@ func TestCheckReportsLateErrors(t *testing.T) {
 	path := filepath.Join(s.dir, "a.go")
 	s.Check(gone, []lsp.Edit{{Path: path, Before: []byte("fine"), After: []byte("ERROR late")}})
 	want(t, "the next edit", "gopls: 1 new error\na.go:1:3: late", s.edit(t, "a.go", "", "ERROR late\n"))
+}
+
+// Errors that were found and not delivered are not lost with the server that found them.
+func TestCheckReportsLateErrorsAfterRestart(t *testing.T) {
+	s := open(t, "ok", patience)
+	s.edit(t, "a.go", "", "fine")
+	for _, e := range []struct{ name, before, after string }{
+		{"a.go", "fine", "ERROR late"},
+		{"b.go", "ERROR old", "ERROR old\nERROR other"},
+		{"a.go", "ERROR late", "ERROR late\n"},
+	} {
+		path := filepath.Join(s.dir, e.name)
+		if err := os.WriteFile(path, []byte(e.after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		s.rules.during = leave
+		s.Check(leaving, []lsp.Edit{{Path: path, Before: []byte(e.before), After: []byte(e.after)}})
+	}
+	s.rules.during, s.rules.tightened = nil, true
+	want(t, "the next edit", "gopls: 2 new errors\na.go:1:3: late\nb.go:2:3: other",
+		s.edit(t, "a.go", "ERROR late\n", "ERROR late\n\n"))
+	want(t, "the one after", "gopls: no new errors (3 from before)",
+		s.edit(t, "a.go", "ERROR late\n\n", "ERROR late\n"))
+	if *s.starts != 2 {
+		t.Errorf("the server was started %d times, want 2", *s.starts)
+	}
 }
 
 func TestCloseEndsServersAndRefusesWork(t *testing.T) {

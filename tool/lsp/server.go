@@ -18,6 +18,8 @@ const (
 	maxFailures = 3
 	// maxJobs bounds the work that a slow server has before it.
 	maxJobs = 16
+	// maxUndelivered bounds the edits that are kept until their errors are delivered.
+	maxUndelivered = 64
 	// lateTimeout bounds the wait for a server that did not answer the last check in time:
 	// it is still loading, and each edit would wait for the whole timeout.
 	lateTimeout = time.Second
@@ -33,14 +35,17 @@ type server struct {
 	jobs     chan job
 
 	// Only the owner uses these.
-	conn     *connection
-	holds    func() bool      // reports whether conn can run on under the present rules
-	texts    map[string]text  // open documents, by URI
-	disk     map[string]stamp // files of the last scan
-	known    map[errorKey]int // errors that need no report, by key; nil before the first check
-	failures int
-	failure  error // of the last failure
-	left     error // processes that did not end; valid after the owner has ended
+	conn  *connection
+	holds func() bool      // reports whether conn can run on under the present rules
+	texts map[string]text  // open documents, by URI
+	disk  map[string]stamp // files of the last scan
+	known map[errorKey]int // errors that need no report, by key; nil before the first check
+	// undelivered are the edits whose errors the model has not received, by path: their first
+	// Before and their last After. A server that starts again judges them once more.
+	undelivered map[string]Edit
+	failures    int
+	failure     error // of the last failure
+	left        error // processes that did not end; valid after the owner has ended
 
 	mu    sync.Mutex // guards the fields below
 	doing string     // what the owner does, for a note
@@ -69,7 +74,7 @@ type answer struct {
 }
 
 func newServer(l Language, c *Config) *server {
-	return &server{language: l, config: c, jobs: make(chan job, maxJobs)}
+	return &server{language: l, config: c, jobs: make(chan job, maxJobs), undelivered: map[string]Edit{}}
 }
 
 // ask has the owner do a job, and waits for its answer until ctx ends.
@@ -88,8 +93,8 @@ func (s *server) ask(ctx context.Context, j job) (string, error) {
 	}
 }
 
-// check returns the note about edits.
-func (s *server) check(ctx context.Context, edits []Edit) string {
+// check returns the note about edits, and whether the server's answer is in it.
+func (s *server) check(ctx context.Context, edits []Edit) (note string, delivered bool) {
 	timeout := s.config.Timeout
 	if s.isLate() {
 		timeout = min(timeout, lateTimeout)
@@ -101,12 +106,12 @@ func (s *server) check(ctx context.Context, edits []Edit) string {
 	s.setLate(!inTime)
 	switch {
 	case err == nil:
-		return note
+		return note, true
 	case inTime:
-		return s.language.Name + ": " + err.Error()
+		return s.language.Name + ": " + err.Error(), false
 	}
 	return fmt.Sprintf("%s: no answer within %s%s; the next edit's result has its new errors", s.language.Name,
-		timeout, s.busy())
+		timeout, s.busy()), false
 }
 
 func (s *server) isLate() bool {
@@ -170,6 +175,7 @@ func (s *server) do(life context.Context, j job) {
 	defer cancel()
 	var a answer
 	var current map[errorKey]int
+	s.keep(j.edits)
 	if a.err = s.start(ctx, life); a.err == nil {
 		switch {
 		case j.query != nil:
@@ -187,9 +193,23 @@ func (s *server) do(life context.Context, j job) {
 	case j.answer <- a:
 		if current != nil {
 			s.known = current // the model has received it
+			clear(s.undelivered)
 		}
 	case <-j.ctx.Done():
 	case <-life.Done():
+	}
+}
+
+// keep keeps edits until their errors are delivered.
+func (s *server) keep(edits []Edit) {
+	for _, e := range edits {
+		first, known := s.undelivered[e.Path]
+		if known {
+			e.Before = first.Before
+		}
+		if known || len(s.undelivered) < maxUndelivered {
+			s.undelivered[e.Path] = e
+		}
 	}
 }
 

@@ -153,8 +153,9 @@ func (s *Servers) Check(ctx context.Context, edits []Edit) string {
 			continue
 		}
 		waiting.Go(scope.Shield(func(error) {}, func() { // ends with the timeout
-			notes[n] = one.check(ctx, by[l.Name])
-			if ctx.Err() != nil {
+			var delivered bool
+			notes[n], delivered = one.check(ctx, by[l.Name])
+			if ctx.Err() != nil && !delivered {
 				notes[n] = l.Name + ": the check of the errors was interrupted"
 			}
 		}))
