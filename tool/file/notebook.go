@@ -3,7 +3,6 @@ package file
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -51,6 +50,8 @@ type cell struct {
 	Count   *int         `json:"execution_count"`
 	Source  text         `json:"source"`
 	Outputs []cellOutput `json:"outputs"`
+	// Attachments are files in a cell, such as pictures of a text, by name.
+	Attachments map[string]json.RawMessage `json:"attachments"`
 }
 
 type cellOutput struct {
@@ -98,33 +99,27 @@ func (w *Workspace) readCells(p place, n *notebook, in ReadArguments) (tool.Resu
 	language := cmp.Or(n.Metadata.Language.Name, n.Metadata.Kernel.Language, "unknown language")
 	fmt.Fprintf(&out, "(notebook, %d cells, %s; shown as cells, which offset and limit count. "+
 		"edit and grep work on the text of the file, which is JSON)\n", len(n.Cells), cleanText(language))
-	isComplete, shown := from == 1, 0
+	shown := 0
 	for i := from - 1; i < len(n.Cells) && shown < limit; i++ {
-		text, isWhole := n.Cells[i].render(i + 1)
+		text := n.Cells[i].render(i + 1)
 		if room := maxReadBytes - out.Len(); len(text) > room {
 			if shown > 0 {
 				break
 			}
-			text, isWhole = cutText(text, room), false
+			text = cutText(text, room) + fmt.Sprintf("\n(cell %d is cut; grep finds the rest in the file)\n", i+1)
 		}
 		out.WriteString(text)
-		isComplete = isComplete && isWhole
 		shown++
 	}
 	if last := from + shown - 1; last < len(n.Cells) {
-		isComplete = false
 		fmt.Fprintf(&out, "\n(cells %d-%d of %d; read on with offset %d)\n", from, last, len(n.Cells), last+1)
 	}
-	var sum string
-	if isComplete {
-		w.learn(p, sha256.Sum256(n.data))
-		sum = hexDigest(sha256.Sum256(n.data))
-	}
-	return tool.Result{Output: out.String(), Detail: reading(p.Shown, sum)}, nil
+	// The model does not know the file: metadata, tracebacks and the like are in no cell.
+	return tool.Result{Output: out.String(), Detail: reading(p.Shown, "")}, nil
 }
 
-// render shows a cell with its outputs; isWhole is false if a part of them is left out.
-func (c *cell) render(number int) (shown string, isWhole bool) {
+// render shows a cell with its outputs.
+func (c *cell) render(number int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n[%d] %s", number, cleanText(cmp.Or(c.Kind, "cell")))
 	if c.Count != nil {
@@ -132,7 +127,9 @@ func (c *cell) render(number int) (shown string, isWhole bool) {
 	}
 	out.WriteString("\n")
 	endLine(&out, strings.ToValidUTF8(string(c.Source), "\uFFFD"))
-	isWhole = true
+	for _, name := range slices.Sorted(maps.Keys(c.Attachments)) {
+		fmt.Fprintf(&out, "attachment: %s, not shown\n", cleanText(name))
+	}
 	for _, o := range c.Outputs {
 		text := cleanText(string(o.Text))
 		if plain, found := o.Data["text/plain"]; found {
@@ -142,7 +139,7 @@ func (c *cell) render(number int) (shown string, isWhole bool) {
 			text += cleanText(o.Error + ": " + o.Value) // the traceback repeats the source
 		}
 		if len(text) > maxCellOutput {
-			text, isWhole = cutText(text, maxCellOutput), false
+			text = cutText(text, maxCellOutput)
 		}
 		if text != "" {
 			out.WriteString("output:\n")
@@ -152,11 +149,10 @@ func (c *cell) render(number int) (shown string, isWhole bool) {
 			if kind == "text/plain" {
 				continue
 			}
-			isWhole = false
 			fmt.Fprintf(&out, "output: %s, %s, not shown\n", cleanText(kind), o.size(kind))
 		}
 	}
-	return out.String(), isWhole
+	return out.String()
 }
 
 // decoded returns a text of an output's data.

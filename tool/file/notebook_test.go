@@ -10,7 +10,7 @@ const header = "(notebook, %d cells, python; shown as cells, which offset and li
 	"edit and grep work on the text of the file, which is JSON)\n"
 
 const someNotebook = `{"nbformat":4,"metadata":{"language_info":{"name":"python"}},"cells":[
-{"cell_type":"markdown","source":["# Title\n","text"]},
+{"cell_type":"markdown","source":["# Title\n","text"],"attachments":{"a.png":{"image/png":"aGVsbG8="}}},
 {"cell_type":"code","execution_count":3,"source":"print(1)\n","outputs":[
  {"output_type":"stream","name":"stdout","text":["1\n"]},
  {"output_type":"execute_result","data":{"text/plain":["2"],"image/png":"aGVsbG8gd29ybGQ="}},
@@ -24,6 +24,7 @@ func TestReadNotebookShowsCells(t *testing.T) {
 [1] markdown
 # Title
 text
+attachment: a.png, not shown
 
 [2] code, run 3
 print(1)
@@ -41,19 +42,22 @@ ValueError: no
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := w.ok("read", args{"path": "a.ipynb", "offset": 1, "limit": 1}).Output; got != fmt.Sprintf(header, 3)+
-		"\n[1] markdown\n# Title\ntext\n\n(cells 1-1 of 3; read on with offset 2)\n" {
+		"\n[1] markdown\n# Title\ntext\nattachment: a.png, not shown\n\n(cells 1-1 of 3; read on with offset 2)\n" {
 		t.Errorf("the first cell: %q", got)
 	}
 	if got := w.fails("read", args{"path": "a.ipynb", "offset": 4}); !strings.Contains(got, "has 3 cells") {
 		t.Errorf("beyond the end: %q", got)
 	}
-	// An image was left out: the model does not know the whole file.
-	if got := w.fails("write", args{"path": "a.ipynb", "content": "{}"}); !strings.Contains(got, "has not been read") {
-		t.Errorf("write: %q", got)
-	}
-	w.put("b.ipynb", `{"nbformat":4,"cells":[{"cell_type":"raw","source":"x"}]}`)
+	// The model does not know the whole file, not even of a plain notebook: metadata is in no cell.
+	w.put("b.ipynb", `{"nbformat":4,"cells":[{"cell_type":"raw","source":"x","metadata":{"tags":["keep"]}}]}`)
 	w.ok("read", args{"path": "b.ipynb"})
-	w.ok("write", args{"path": "b.ipynb", "content": "{}"})
+	for _, name := range []string{"a.ipynb", "b.ipynb"} {
+		got := w.fails("write", args{"path": name, "content": "{}"})
+		if !strings.Contains(got, "shows a notebook's cells only") {
+			t.Errorf("write: %q", got)
+		}
+	}
+	w.ok("edit", args{"path": "b.ipynb", "old_string": `"x"`, "new_string": `"y"`})
 }
 
 // What is not a notebook is read as text, and a hostile one is bounded.
@@ -76,7 +80,8 @@ func TestReadNotebookOfAnotherForm(t *testing.T) {
 	long := strings.Repeat("é", maxReadBytes)
 	w.put("a.ipynb", `{"nbformat":4,"cells":[{"source":"`+long+`"},{"source":"x","outputs":[{"text":"`+long+`"}]}]}`)
 	first := w.ok("read", args{"path": "a.ipynb"}).Output
-	if len(first) > maxReadBytes+300 || !strings.Contains(first, "(cells 1-1 of 2; read on with offset 2)") {
+	if len(first) > maxReadBytes+300 || !strings.Contains(first, "(cells 1-1 of 2; read on with offset 2)") ||
+		!strings.Contains(first, "(cell 1 is cut; grep finds the rest in the file)") {
 		t.Errorf("a long cell has %d bytes: …%q", len(first), first[len(first)-200:])
 	}
 	second := w.ok("read", args{"path": "a.ipynb", "offset": 2}).Output

@@ -97,11 +97,15 @@ func (w *Workspace) mayReplace(s *snapshot) error {
 	if !s.exists() || len(s.data) == 0 {
 		return nil
 	}
-	switch w.knows(s.place, s.data) {
-	case unread:
+	known := w.knows(s.place, s.data)
+	switch {
+	case known == unread && isNotebook(s.Real):
+		return fmt.Errorf("refused: %q exists (%s), and read shows a notebook's cells only; nothing was written. "+
+			"Change it with edit, which works on the text of the file", s.Shown, byteCount(int64(len(s.data))))
+	case known == unread:
 		return fmt.Errorf("refused: %q exists (%s) and has not been read in this session; nothing was written. "+
 			"Read it first, or change it with edit", s.Shown, byteCount(int64(len(s.data))))
-	case stale:
+	case known == stale:
 		return fmt.Errorf("refused: %q has changed since it was last read; nothing was written. "+
 			"Read it again and decide what of the other change is to stay", s.Shown)
 	}
