@@ -161,7 +161,11 @@ func (f *runFlags) hand(
 	}
 	switch {
 	case ctx.Err() != nil:
-		return report, errors.Join(context.Cause(ctx), awaitHost(host))
+		err := errors.Join(context.Cause(ctx), awaitHost(host))
+		if json.Unmarshal(line, &report) == nil && report.Session != "" {
+			err = fmt.Errorf("session %s has the prompt, and its host process was ended: %w", report.Session, err)
+		}
+		return report, err
 	case err != nil:
 		host.Terminate()
 		return report, fmt.Errorf(

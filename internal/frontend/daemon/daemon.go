@@ -108,13 +108,33 @@ func Run(ctx context.Context, o Options, clients *Clients) (code int) {
 	// Ends with the session, which close ends at the latest.
 	go scope.Shield(func(error) {}, func() {
 		defer close(closed)
-		for _, err := range opened.Events(ctx, last) {
-			if err != nil {
-				return // the log cannot be read any more
-			}
-		}
+		o.follow(ctx, opened, last)
 	})()
 	return o.host(ctx, opened, clients, closed)
+}
+
+// followDelay is the delay before a session is followed again whose events ended.
+const followDelay = 100 * time.Millisecond
+
+// follow returns when the session is closed. That its log cannot be read is no end of the session.
+func (o Options) follow(ctx context.Context, opened *assemble.Opened, after uint64) {
+	reported := false
+	for !opened.Closed() {
+		for e, err := range opened.Events(ctx, after) {
+			if err != nil && !reported {
+				o.Logger.Error("detached host cannot read its session", "session", opened.ID(), "error", err)
+				reported = true
+			}
+			if err != nil {
+				break
+			}
+			after = e.Seq
+		}
+		if opened.Closed() {
+			return
+		}
+		<-time.After(followDelay)
+	}
 }
 
 // refuse ends everything after a failed start.
