@@ -131,6 +131,48 @@ func TestHookDeniesBeforeReview(t *testing.T) {
 	}
 }
 
+// A hook is asked about a held call that a person approved, also where nobody can be asked: it
+// can deny the call, as it can while a person waits.
+func TestHookDeniesHeldCall(t *testing.T) {
+	for more, runs := range map[string]bool{"true": true, "exit 2": false} {
+		var c settle.SessionConfig
+		b := newHookBench(t, shellCall("ls"), func(s *settle.SessionConfig) {
+			s.Permission, s.Attended = settle.Ask, true
+			c = *s
+		})
+		if _, err := b.session.Submit(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range b.session.Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind() == event.KindApprovalRequested {
+				break
+			}
+		}
+		if err := b.session.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		gate := noted(event.HookPermission, more)
+		gate.Source, gate.Own, gate.Timeout = "test", true, time.Minute
+		hooks := *c.Hooks
+		hooks.List = []settle.Hook{gate}
+		c.Hooks, c.Attended = &hooks, false
+		var err error
+		if b.session, err = b.host.Session(t.Context(), b.session.ID(), c); err != nil {
+			t.Fatal(err)
+		}
+		verdict := &event.HeldVerdict{Call: b.session.State().HeldCalls()[0].ID, Verdict: event.Approved}
+		if _, err := b.session.Run(t.Context(), "", settle.AsVerdict(verdict)); err != nil {
+			t.Fatal(err)
+		}
+		if i := b.done().Turns[1].Items[0]; i.Started != runs || b.ran() != "PermissionRequest" {
+			t.Errorf("%s: started: %v; hooks %q", more, i.Started, b.ran())
+		}
+	}
+}
+
 // A question of the agent runs Notification while its call waits for the answer.
 func TestHookOfAQuestion(t *testing.T) {
 	provider := script.New(

@@ -22,20 +22,39 @@ import (
 // while the call waits, and returns the session and the id of the held call.
 func (p *place) heldCall(s *modeltest.Server, flags ...string) (session, id string) {
 	p.t.Helper()
+	session, ids := p.heldCalls(s, 1, flags...)
+	return session, ids[0]
+}
+
+// heldCalls is heldCall for n calls of one response.
+func (p *place) heldCalls(s *modeltest.Server, n int, flags ...string) (session string, ids []string) {
+	p.t.Helper()
 	v := p.serve(s, flags...)
 	session = v.call("POST", "api/sessions", "", 201)["id"].(string)
 	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
-	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
+	asked := 0
+	v.follow("api/sessions/"+session, 0, func(e event.Event) bool {
+		if e.Kind() == event.KindApprovalRequested {
+			asked++
+		}
+		return asked == n
+	})
 	signalled(p.t, v.cmd, syscall.SIGKILL)
 	_ = v.cmd.Wait()
-	var line struct{ ID, Session, State, Tool string }
-	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
-		p.t.Fatal(err)
+	for text := range strings.Lines(p.says("approvals", "--json")) {
+		var line struct{ ID, Session, State, Tool string }
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			p.t.Fatal(err)
+		}
+		if line.Session != session || line.State != "held" || line.Tool != "shell" || len(line.ID) != 64 {
+			p.t.Fatalf("held: %+v", line)
+		}
+		ids = append(ids, line.ID)
 	}
-	if line.Session != session || line.State != "held" || line.Tool != "shell" || len(line.ID) != 64 {
-		p.t.Fatalf("held: %+v", line)
+	if len(ids) != n {
+		p.t.Fatalf("%d calls are held, not %d", len(ids), n)
 	}
-	return session, line.ID
+	return session, ids
 }
 
 // approves runs "settle approvals" and wants the exit code.
@@ -182,5 +201,83 @@ func TestHeldCallKeepsItsSandbox(t *testing.T) {
 	p.approves(0, "approve", id, "-m", "chat/m", "--base-url", s.OpenAI())
 	if _, err := os.Stat(made); !os.IsNotExist(err) {
 		t.Errorf("the approved command did not run: %v", err)
+	}
+}
+
+// A process that runs one held call does not start another one, which it would end: the other
+// one can be approved when the process has ended.
+func TestHeldCallWaitsForProcessOfAnother(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	awake := p.fifo("awake")
+	p.fifo("go")
+	s := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(
+			modeltest.Call("shell", `{"command":"echo x >> ran; echo > awake; read line < go"}`),
+			modeltest.Call("shell", `{"command":"echo x >> ran"}`),
+		),
+		modeltest.Say("One."), modeltest.Say("Two."),
+	))
+	session, ids := p.heldCalls(s, 2, "--sandbox", "off")
+	model := []string{"--sandbox", "off", "-m", "chat/m", "--base-url", s.OpenAI()}
+	first := startedAt(t, p.command(append([]string{"approvals", "approve", ids[0]}, model...)...))
+	awake()
+	_, errs := p.approves(1, append([]string{"approve", ids[1]}, model...)...)
+	if !strings.Contains(errs, "starts no other; approve the call again when it has ended") {
+		t.Errorf("the other call: %s", errs)
+	}
+	if _, errs = p.approves(1, "approve", ids[0]); !strings.Contains(errs, "approved before") {
+		t.Errorf("the same call: %s", errs)
+	}
+	if err := os.WriteFile(filepath.Join(p.work, "go"), []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exited(t, first, 0)
+	p.approves(0, append([]string{"approve", ids[1]}, model...)...)
+	if p.ran() != 2 {
+		t.Errorf("%d calls ran, not 2", p.ran())
+	}
+	if err := contract.Check(p.log(session)); err != nil {
+		t.Error(err)
+	}
+}
+
+// An approval that waited behind a turn is held when a person interrupts that turn. Given again,
+// as "settle approvals show" says, it runs the call.
+func TestHeldCallIsApprovedAgainAfterInterrupt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := modeltest.NewServer(t, modeltest.Script(
+		appends(""), modeltest.Reply(modeltest.Call("shell", `{"command":"echo y >> other"}`)),
+		modeltest.Say("It is done."),
+	))
+	session, id := p.heldCall(s, "--sandbox", "off")
+	v := p.serve(s, "--sandbox", "off")
+	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go on"}`, 202)
+	asked := 0
+	v.follow("api/sessions/"+session, 0, func(e event.Event) bool {
+		if e.Kind() == event.KindApprovalRequested {
+			asked++
+		}
+		return asked == 2
+	})
+	if out, _ := p.approves(0, "approve", id); !strings.Contains(out, "has the session open") {
+		t.Errorf("in the server: %s", out)
+	}
+	v.call("POST", "api/sessions/"+session+"/interrupt", `{}`, 200)
+	signalled(t, v.cmd, syscall.SIGTERM)
+	_ = v.cmd.Wait()
+	if out, _ := p.approves(0, "show", id); !strings.Contains(out, "run it with: settle approvals approve "+id[:8]) {
+		t.Errorf("the question: %s", out)
+	}
+	p.approves(0, "approve", id, "--sandbox", "off", "-m", "chat/m", "--base-url", s.OpenAI())
+	if p.ran() != 1 {
+		t.Errorf("it ran %d times", p.ran())
+	}
+	if _, errs := p.approves(1, "approve", id); !strings.Contains(errs, "approved before by user; nothing was run") {
+		t.Errorf("once more: %s", errs)
+	}
+	if err := contract.Check(p.log(session)); err != nil {
+		t.Error(err)
 	}
 }

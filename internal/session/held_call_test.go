@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -383,6 +384,49 @@ func TestHeldApprovalRunsWhenGivenAgain(t *testing.T) {
 		}
 		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); !errors.As(err, &late) {
 			t.Errorf("an approval of what ran: %v", err)
+		}
+	})
+}
+
+// The host dies around the start of an approved call. The approval can be given again until the
+// call has started, and the call starts once.
+func TestCrashAfterApprovalRunsCallOnce(t *testing.T) {
+	bubble(t, "crash", func(t *testing.T) {
+		d, h := held(t)
+		b := host(t, d, "/work", reasoned{"a"}, script.New(script.Text("done")))
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		whole := b.end().events
+		first := slices.IndexFunc(whole, func(e event.Event) bool {
+			in, ok := e.Data.(event.InputAccepted)
+			return ok && in.HeldCall != nil
+		})
+		for n := first + 1; n < len(whole); n++ {
+			m := script.New().Otherwise(script.Text("done"))
+			b := host(t, &disk{events: slices.Clone(whole[:n])}, "/work", reasoned{"a"}, m)
+			var answered *approval.AnsweredError
+			started := slices.ContainsFunc(whole[:n], func(e event.Event) bool {
+				return e.Kind() == event.KindCallStarted && e.Seq > whole[first].Seq
+			})
+			err := b.Answer(t.Context(), verdictOn(h, event.Approved))
+			if started != errors.As(err, &answered) || err != nil && !started {
+				t.Errorf("after event %d: %v", n, err)
+			}
+			time.Sleep(time.Minute)
+			ran := 0
+			for _, turn := range b.state().Turns[1:] {
+				for _, i := range turn.Items {
+					if i.Type() == event.ToolCall && i.Started {
+						ran++
+					}
+				}
+			}
+			if ran != 1 {
+				t.Errorf("after event %d: the call started %d times", n, ran)
+			}
+			b.end()
 		}
 	})
 }

@@ -21,8 +21,8 @@ type HeldCall struct {
 	Short string
 }
 
-// Runs reports whether the call was approved and waits for the next input of its session:
-// its host ended before the turn started.
+// Runs reports whether the call was approved and waits for the next input of its session: its
+// host ended before the turn started, or a person interrupted the turn before it.
 func (h HeldCall) Runs() bool { return h.Verdict != nil && h.Verdict.Held && h.Verdict.RunsCall() }
 
 // HeldCalls returns the calls of all sessions that were ever held, also those of a host that
