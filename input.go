@@ -36,6 +36,12 @@ func WithImages(images ...event.Image) InputOption {
 	return InputOption{func(i *Input) { i.Images = append(i.Images, images...) }}
 }
 
+// WithDocuments adds PDFs. Only their data must be set: the session reads their pages and text,
+// for models that do not take documents.
+func WithDocuments(documents ...event.Document) InputOption {
+	return InputOption{func(i *Input) { i.Documents = append(i.Documents, documents...) }}
+}
+
 // AsCommand runs the text as a person's command, with the session's tool named shell and
 // without approval. The turn records it as a call, and the model receives it with the next
 // request.

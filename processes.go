@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 )
 
 // RunAsSupervisor belongs in the first line of main of a program whose agents run commands:
@@ -20,7 +21,10 @@ import (
 // guarantees are weaker; see [Host.ProcessTracking].
 //
 // Package initialization of the program also runs in each supervisor.
-func RunAsSupervisor() { proc.RunAsSupervisor() }
+func RunAsSupervisor() {
+	proc.RunAsSupervisor()
+	pdf.RunAsExtractor() // PDFs are read in a further process as well
+}
 
 // BecomeReaper makes orphaned descendants children of this program, so that settle can end
 // them even if their supervisor was killed (C7). Call it only if the program starts no child

@@ -82,12 +82,29 @@ type Image struct {
 	Name      string `json:"name,omitempty"`
 }
 
+// Document is a PDF within an input. Models that do not take it receive its text.
+type Document struct {
+	MediaType string `json:"media_type"` // application/pdf
+	Data      []byte `json:"data"`       // the file's bytes; base64 in JSON
+	Name      string `json:"name,omitempty"`
+	// Pages is the number of pages; 0 if it is unknown.
+	Pages int `json:"pages,omitempty"`
+	// Text is the text of the pages, with a line before each.
+	Text string `json:"text,omitempty"`
+	// Encrypted reports that the file is encrypted, which no provider takes.
+	Encrypted bool `json:"encrypted,omitempty"`
+	// Problem says why Text is empty or incomplete; empty if nothing is missing.
+	Problem string `json:"problem,omitempty"`
+}
+
 // InputAccepted: an input is durable; a turn runs it, or it is held or dropped (C19).
 type InputAccepted struct {
 	Input  string  `json:"input"` // id
 	Text   string  `json:"text"`
 	Images []Image `json:"images,omitempty"`
-	Mode   Mode    `json:"mode,omitempty"`
+	// Documents are the attached PDFs.
+	Documents []Document `json:"documents,omitempty"`
+	Mode      Mode       `json:"mode,omitempty"`
 	// Schema, if set, is a JSON Schema that the turn's answer must follow.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Command reports whether Text is a shell command of a person. The turn runs it
@@ -200,9 +217,10 @@ const (
 	PartRefusedInputs Part = "refused_inputs" // inputs of earlier turns that were refused and never answered
 	PartReasoning     Part = "reasoning"      // and other data that only its provider can read
 	PartImages        Part = "images"
-	PartTools         Part = "tools"   // arguments and outputs of calls
-	PartAnswers       Part = "answers" // all messages and calls of the model
-	PartInputs        Part = "inputs"  // earlier turns as a whole
+	PartDocuments     Part = "documents" // PDFs; the model receives their text
+	PartTools         Part = "tools"     // arguments and outputs of calls
+	PartAnswers       Part = "answers"   // all messages and calls of the model
+	PartInputs        Part = "inputs"    // earlier turns as a whole
 )
 
 // HistoryChanged: from the next request on, the named model receives the history so

@@ -64,7 +64,8 @@ func TestDocDescribesEveryKind(t *testing.T) {
 	types := map[string]reflect.Type{
 		"Summary": reflect.TypeFor[Summary](), "Usage": reflect.TypeFor[Usage](), "Content": reflect.TypeFor[Content](),
 		"Cause": reflect.TypeFor[Cause](), "Error": reflect.TypeFor[Failure](), "Image": reflect.TypeFor[Image](),
-		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](), "Identity": reflect.TypeFor[Identity](),
+		"Document": reflect.TypeFor[Document](), "Identity": reflect.TypeFor[Identity](),
+		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](),
 		"Sent": reflect.TypeFor[Sent](), "Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](),
 		"Agent source": reflect.TypeFor[AgentSource](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
 		"Form": reflect.TypeFor[Form](), "Resolved path": reflect.TypeFor[ResolvedPath](), "Tokens": reflect.TypeFor[Tokens](),

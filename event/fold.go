@@ -223,15 +223,16 @@ func (s *State) inputAccepted(e Event, d InputAccepted) string {
 	s.Waiting = append(
 		s.Waiting,
 		Input{
-			ID:       d.Input,
-			Text:     d.Text,
-			Images:   d.Images,
-			Mode:     d.Mode,
-			Schema:   d.Schema,
-			Command:  d.Command,
-			HeldCall: d.HeldCall,
-			By:       e.By,
-			At:       e.At,
+			ID:        d.Input,
+			Text:      d.Text,
+			Images:    d.Images,
+			Documents: d.Documents,
+			Mode:      d.Mode,
+			Schema:    d.Schema,
+			Command:   d.Command,
+			HeldCall:  d.HeldCall,
+			By:        e.By,
+			At:        e.At,
 		},
 	)
 	return ""

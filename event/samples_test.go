@@ -67,6 +67,11 @@ func sessionSamples() []Event {
 		{By: "user", Data: InputAccepted{
 			Input: "n000001", Text: "fix <the> test & \"more\"\n\u2028", Mode: Steer,
 			Images: []Image{{MediaType: "image/png", Data: []byte{0x89, 'P', 'N', 'G'}, Name: "a.png"}},
+			Documents: []Document{{
+				MediaType: "application/pdf", Data: []byte("%PDF-1.7"), Name: "a.pdf", Pages: 2,
+				Text:      "--- page 1\nHello.",
+				Encrypted: true, Problem: "page 2 has no text",
+			}},
 			Schema: json.RawMessage(`{"type":"object"}`),
 		}},
 		{By: "user", Data: InputAccepted{Input: "n000002", Text: "git status", Command: true}},

@@ -50,8 +50,10 @@ type Input struct {
 	ID     string
 	Text   string
 	Images []Image
-	Mode   Mode
-	Schema json.RawMessage // that the answer must follow
+	// Documents are the attached PDFs.
+	Documents []Document
+	Mode      Mode
+	Schema    json.RawMessage // that the answer must follow
 	// Command reports whether Text is a command, which the turn runs.
 	Command bool
 	// HeldCall is the verdict about a held call that the input gives; else nil.

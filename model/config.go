@@ -49,6 +49,9 @@ type Traits struct {
 	MaxOutput int
 	// NoImages says that the model cannot see: images become a line of text.
 	NoImages bool
+	// DocumentPages is how many pages of a PDF the model reads; 0 means that it receives
+	// the text of a PDF instead.
+	DocumentPages int
 	// TextAfterCalls says that the wire format lets text follow a call within
 	// one response.
 	TextAfterCalls bool

@@ -29,9 +29,10 @@ type Locator interface {
 
 // Types that the log has too.
 type (
-	Usage = event.Usage
-	Seal  = event.Seal
-	Image = event.Image
+	Usage    = event.Usage
+	Seal     = event.Seal
+	Image    = event.Image
+	Document = event.Document
 
 	Tokens = event.Tokens
 )
@@ -104,6 +105,8 @@ type Item struct {
 	Role   Role
 	Text   string  // user, assistant, reasoning; output: what the tool gave
 	Images []Image // user
+	// Documents are PDFs of a user, for models with [Traits.DocumentPages].
+	Documents []Document
 	// ID is the provider's id of the item, if this provider made it.
 	ID string
 	// CallID joins a call with its output; unique in a request. It is as the

@@ -220,6 +220,9 @@ func (s *Server) checkChatContent(m chatMessage, at string) *apiError {
 		if !readablePart(raw) {
 			return unsupportedImage(fmt.Sprintf("%s.content[%d]", at, k))
 		}
+		if e := filePartFault(raw, fmt.Sprintf("%s.content[%d]", at, k)); e != nil {
+			return e
+		}
 		if json.Unmarshal(raw, &part) == nil && part.Type == "text" && blank(part.Text) {
 			return emptyString(fmt.Sprintf("%s.content[%d].text", at, k))
 		}

@@ -187,6 +187,10 @@ func (s *Server) checkPart(role string, p geminiPart, at string) *apiError {
 		return geminiInvalid(
 			"Unable to submit request because it must have a text parameter. Add a text parameter and try again.",
 		)
+	case p.InlineData != nil && p.InlineData.MIMEType == "application/pdf":
+		if isPDF, _ := readablePDF(p.InlineData.Data); !isPDF {
+			return geminiInvalid("The document has no pages.")
+		}
 	case p.InlineData != nil && (p.InlineData.MIMEType == "" || !readableImage(p.InlineData.Data)):
 		return geminiInvalid(
 			"Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",

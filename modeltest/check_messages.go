@@ -50,8 +50,9 @@ type messagesBlock struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	Source    struct {
-		Type string `json:"type"`
-		Data string `json:"data"`
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      string `json:"data"`
 	} `json:"source"`
 }
 
@@ -243,8 +244,12 @@ func (s *Server) checkBlock(req *messagesRequest, i, k int) *apiError {
 		return s.checkServerTool(m, b, at)
 	case "tool_search_tool_result":
 		return req.checkFound(m, k, at)
-	case "document", "search_result":
-		// their contents are none of our business
+	case "document":
+		if b.Source.Type == "base64" {
+			return pdfFault(b.Source.MediaType, b.Source.Data, at)
+		}
+	case "search_result":
+		// its contents are none of our business
 	default:
 		return invalid(
 			"%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",

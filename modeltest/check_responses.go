@@ -317,6 +317,9 @@ func (s *Server) checkResponsesMessage(it responsesItem, at string) *apiError {
 		if !readablePart(raw) {
 			return unsupportedImage(param)
 		}
+		if e := filePartFault(raw, param); e != nil {
+			return e
+		}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@
 //	recording.go           answers that were recorded at a provider
 //	check.go               keys, models, and whether a request fits the window;
 //	                       check_responses.go, check_messages.go, check_chat.go and
-//	                       check_gemini.go: requests of each wire format; check_image.go,
+//	                       check_gemini.go: requests of each wire format; check_image.go, check_document.go,
 //	                       check_schema.go, check_search.go, check_toolsearch.go: their parts
 //	rules.go, provider.go  strictness and sizes; rules of single providers, with their sources
 //	apierror.go, reject.go refusals in each provider's words; refusals that a test orders

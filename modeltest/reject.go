@@ -15,9 +15,11 @@ import (
 type Rejection struct {
 	// Contains are words anywhere in the conversation, as the JSON has them.
 	Contains string `json:"contains,omitempty"`
-	// Reasoning rejects reasoning of any kind, Images any image, Calls any call.
+	// Reasoning rejects reasoning of any kind, Images any image, Documents any PDF,
+	// Calls any call.
 	Reasoning bool `json:"reasoning,omitempty"`
 	Images    bool `json:"images,omitempty"`
+	Documents bool `json:"documents,omitempty"`
 	Calls     bool `json:"calls,omitempty"`
 	// Items, if set, is how many entries the conversation may have.
 	Items int `json:"items,omitempty"`
@@ -65,6 +67,7 @@ type conversation struct {
 	raw                      []byte
 	items                    int
 	reasoning, images, calls bool
+	documents                bool
 }
 
 func conversationOf(body []byte) *conversation {
@@ -98,13 +101,19 @@ func (c *conversation) visit(value any) {
 			c.reasoning = true
 		case "image", "image_url", "input_image":
 			c.images = true
+		case "document", "input_file", "file":
+			c.documents = true
 		case "tool_use", "function_call", "custom_tool_call", "function":
 			c.calls = true
 		}
 		for key, e := range v {
 			c.reasoning = c.reasoning || e != nil && strings.HasPrefix(key, "reasoning") ||
 				key == "thoughtSignature" && e != noSignature
-			c.images = c.images || key == "inlineData"
+			if key == "inlineData" {
+				blob, _ := e.(map[string]any)
+				isPDF := blob["mimeType"] == "application/pdf"
+				c.documents, c.images = c.documents || isPDF, c.images || !isPDF
+			}
 			c.calls = c.calls || key == "functionCall"
 			c.visit(e)
 		}
@@ -114,6 +123,7 @@ func (c *conversation) visit(value any) {
 func (c *conversation) has(r Rejection) bool {
 	return r.Contains != "" && bytes.Contains(c.raw, []byte(r.Contains)) || r.Reasoning && c.reasoning ||
 		r.Images && c.images ||
+		r.Documents && c.documents ||
 		r.Calls && c.calls ||
 		r.Items > 0 && c.items > r.Items
 }

@@ -18,7 +18,9 @@ type Input struct {
 	ID     string
 	Text   string
 	Images []event.Image
-	Mode   event.Mode // "" means queue
+	// Documents are PDFs. A session reads the text of those without one.
+	Documents []event.Document
+	Mode      event.Mode // "" means queue
 	// Schema, if set, is the JSON Schema of the answer.
 	Schema json.RawMessage
 	// Command means that Text is a command to run; see settle.AsCommand.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/daemon"
 	"github.com/settle-agent/settle/internal/proc"
@@ -267,11 +266,9 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 		Session: f.host, Prompt: prompt, Report: s.stdout, IdleTimeout: f.idle,
 	}
 	for _, path := range f.images {
-		picture, err := image.Read(path)
-		if err != nil {
+		if err := o.Add(path); err != nil {
 			return refuse(err)
 		}
-		o.Images = append(o.Images, picture)
 	}
 	clients := &daemon.Clients{}
 	f.plan = plans(cmd.Flags())

@@ -16,7 +16,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/config"
@@ -110,7 +109,7 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.oldJSON, "experimental-json", false, "same as --json")
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
 	flags.StringVar(&f.schema, "output-schema", "", "ask for an answer that follows the JSON Schema in `FILE`")
-	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image or PDF in `FILE`; repeatable")
 	flags.StringArrayVarP(&f.Config, "config", "c", nil, "override a Codex setting, as `KEY=VALUE`; repeatable")
 	flags.BoolVar(&f.FullAuto, "full-auto", false, "same as --sandbox workspace-write")
 	flags.BoolVar(&f.FullAuto, "approve-for-me", false, "same as --sandbox workspace-write")
@@ -304,11 +303,9 @@ func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments
 		o.Resume = func(session string) string { return fmt.Sprintf("settle exec resume %s PROMPT", session) }
 	}
 	for _, path := range strings.FieldsFunc(strings.Join(f.images, ","), func(r rune) bool { return r == ',' }) {
-		picture, err := image.Read(path)
-		if err != nil {
+		if err := o.Add(path); err != nil {
 			return o, err
 		}
-		o.Images = append(o.Images, picture)
 	}
 	var err error
 	if o.Schema, err = readSchema(f.schema); err != nil {

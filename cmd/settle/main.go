@@ -66,10 +66,12 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/proc"
 	_ "github.com/settle-agent/settle/internal/proc/early" // supervisors start before all else
+	"github.com/settle-agent/settle/internal/proc/pdf"
 )
 
 func main() {
 	proc.RunAsSupervisor()
+	pdf.RunAsExtractor()
 	code := execute(system())
 	os.Exit(code)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/internal/test/setsid"
 	"github.com/settle-agent/settle/modeltest"
 	"github.com/settle-agent/settle/modeltest/leak"
@@ -30,6 +31,7 @@ import (
 func TestMain(m *testing.M) {
 	setsid.Command()
 	proc.RunAsSupervisor()
+	pdf.RunAsExtractor()
 	execservertest.Play()
 	testscript.Main(
 		hearing{setsid.With(m)},

@@ -18,7 +18,6 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/commands"
-	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
@@ -248,7 +247,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.plan, "plan", false, planUsage)
 	f.worktree.define(flags)
 	f.detachFlags.define(flags)
-	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image in `FILE`; repeatable")
+	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image or PDF in `FILE`; repeatable")
 	f.projectFlags.define(flags)
 }
 
@@ -570,11 +569,9 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 		o.Volume = run.Verbose
 	}
 	for _, path := range f.images {
-		picture, err := image.Read(path)
-		if err != nil {
+		if err := o.Add(path); err != nil {
 			return o, err
 		}
-		o.Images = append(o.Images, picture)
 	}
 	if f.schema != "" {
 		if err := f.conform(&o); err != nil {

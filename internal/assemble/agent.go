@@ -256,7 +256,7 @@ func (o Options) modelOf(ctx context.Context, a *Agent, choice config.Choice) (c
 	c.Provider = account.provider(choice.Model,
 		func() model.Provider { return provider(choice.Provider, endpoint, table) })
 	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
-	if c.Traits = traits(choice.Provider, table, choice.Model); c.Window == 0 {
+	if c.Traits = traits(o.Settings, choice.Provider, table, choice.Model); c.Window == 0 {
 		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))

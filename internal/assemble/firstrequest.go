@@ -35,7 +35,7 @@ func (o Options) FirstRequest(ctx context.Context) (FirstRequest, error) {
 	table := models(o.Settings, choice.Provider.Name)
 	o.Model = model.Config{
 		Provider: seen, ProviderName: choice.Provider.Name, Name: choice.Model,
-		Traits: traits(choice.Provider, table, choice.Model),
+		Traits: traits(o.Settings, choice.Provider, table, choice.Model),
 	}
 	o.Keeping = Ephemeral
 	a, err := New(ctx, o)

@@ -170,8 +170,35 @@ func models(r *config.Resolved, provider string) catalog.Table {
 	return table.With(own)
 }
 
-// traits returns the engine's data about the model.
-func traits(of config.Provider, table catalog.Table, name string) model.Traits {
+// takesFiles reports whether a Chat Completions server takes PDFs.
+func takesFiles(of config.Provider) bool {
+	u, err := url.Parse(of.BaseURL)
+	return err == nil && chat.TakesFiles(u.Hostname())
+}
+
+// documentPages is how many pages of a PDF a model reads for which a setting says whether it
+// reads any.
+func documentPages(reads bool, known int) int {
+	const unknown = 100 // the least of the known limits
+	switch {
+	case !reads:
+		return 0
+	case known == 0:
+		return unknown
+	}
+	return known
+}
+
+// traits returns the engine's data about the model, with the user's about PDFs.
+func traits(r *config.Resolved, of config.Provider, table catalog.Table, name string) model.Traits {
+	t := wireTraits(of, table, name)
+	if reads := r.Models[of.Name+"/"+name].Documents; reads != nil {
+		t.DocumentPages = documentPages(*reads, t.DocumentPages)
+	}
+	return t
+}
+
+func wireTraits(of config.Provider, table catalog.Table, name string) model.Traits {
 	var t model.Traits
 	switch of.Wire {
 	case config.WireOpenAI:
@@ -181,7 +208,10 @@ func traits(of config.Provider, table catalog.Table, name string) model.Traits {
 	case config.WireGemini:
 		return gemini.Traits(table, name)
 	default:
-		return chat.Traits(table, name)
+		if t = chat.Traits(table, name); !takesFiles(of) {
+			t.DocumentPages = 0
+		}
+		return t
 	}
 	if t.ToolSearch = t.ToolSearch && of.Makes(); of.ToolSearch != nil {
 		t.ToolSearch = *of.ToolSearch

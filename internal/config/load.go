@@ -188,6 +188,7 @@ func (l *loader) model(t *table, name string) {
 	get(t, "window", &m.Window, asCount)
 	get(t, "max_output", &m.MaxOutput, asCount)
 	get(t, "images", &m.Images, asSwitch)
+	get(t, "documents", &m.Documents, asSwitch)
 	get(t, "thinking", &m.Thinking, asSwitch)
 	get(t, "tool_family", &m.ToolFamily, asFamily)
 	m.Price = price(t)

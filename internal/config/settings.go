@@ -195,6 +195,7 @@ type Model struct {
 	Window    int // tokens
 	MaxOutput int // tokens
 	Images    *bool
+	Documents *bool // PDFs
 	Thinking  *bool
 	// ToolFamily names the tools that the model was trained on; empty for settle's data.
 	ToolFamily string

@@ -224,7 +224,7 @@ func (m Model) String() string {
 	for _, able := range []struct {
 		name  string
 		value *bool
-	}{{"images", m.Images}, {"thinking", m.Thinking}} {
+	}{{"images", m.Images}, {"documents", m.Documents}, {"thinking", m.Thinking}} {
 		if able.value != nil {
 			parts = append(parts, fmt.Sprintf("%s=%t", able.name, *able.value))
 		}

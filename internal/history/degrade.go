@@ -14,6 +14,7 @@ type Parts uint
 const (
 	signatures     Parts = 1 << iota // reasoning with the signature of another account or server
 	images                           // images that the model cannot read
+	documents                        // PDFs that the model cannot read
 	userTexts                        // texts of users, and outputs of calls, that violate a policy
 	tools                            // arguments and outputs of calls
 	answers                          // all texts and calls of the model
@@ -70,6 +71,7 @@ func degradeSteps() []degradeStep {
 		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
 		{event.PartReasoning, signatures, "the model's reasoning"},
 		{event.PartImages, images, "images"},
+		{event.PartDocuments, documents, "PDFs, of which it receives the text"},
 		{event.PartTools, tools, "the arguments and results of tool calls"},
 		{event.PartAnswers, answers, "everything the model said and did"},
 		{event.PartInputs, earlierTurns, "everything said before this turn"},
@@ -85,7 +87,7 @@ type degradeStep struct {
 // Yield reports whether later requests leave out the parts that the provider refused with such a
 // failure (ADR 7). A person must rephrase refused texts instead.
 func (p Parts) Yield(kind model.ErrorKind, status int) bool {
-	return p&refusedPart(kind, status)&(signatures|images) != 0
+	return p&refusedPart(kind, status)&(signatures|attachments) != 0
 }
 
 // Remedy returns the reaction to the refusal of the request (C6). Call it before the attempt's

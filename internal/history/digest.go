@@ -48,10 +48,11 @@ type LoadedText struct {
 // Input is a message of a user.
 type Input struct {
 	ID, Text string
-	Images   int
-	Omitted  bool   // the provider refused it
-	Ended    string // how its turn ended, unless it completed
-	Held     bool
+	// Images and Documents count what was attached.
+	Images, Documents int
+	Omitted           bool   // the provider refused it
+	Ended             string // how its turn ended, unless it completed
+	Held              bool
 }
 
 // File is a file that calls have read or written.
@@ -163,7 +164,10 @@ func (l *Digest) inputs(t *event.Turn, scope Scope) {
 }
 
 func inputOf(i event.Input, scope Scope, ended string) Input {
-	in := Input{ID: i.ID, Text: i.Text, Images: len(i.Images), Held: i.Held, Omitted: scope.Omit[i.ID], Ended: ended}
+	in := Input{
+		ID: i.ID, Text: i.Text, Images: len(i.Images), Documents: len(i.Documents),
+		Held: i.Held, Omitted: scope.Omit[i.ID], Ended: ended,
+	}
 	if i.Command {
 		in.Text = "! " + in.Text
 	}

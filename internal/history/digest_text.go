@@ -101,6 +101,9 @@ func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes
 		if i.Images > 0 {
 			fmt.Fprintf(b, ", with %d images", i.Images)
 		}
+		if i.Documents > 0 {
+			fmt.Fprintf(b, ", with %d PDFs", i.Documents)
+		}
 		if i.Held {
 			b.WriteString(", held: it runs with the next message")
 		}

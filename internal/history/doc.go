@@ -28,6 +28,7 @@
 //
 //   - request.go: builds the request
 //   - response.go: items of a response and outputs of calls
+//   - document.go: PDFs, or their text
 //   - room.go: the length of the request, the room for an answer, the share of each output
 //   - digest_loaded.go: instructions and skills that the digest repeats
 //   - toolsearch.go: whether the provider searches deferred tools

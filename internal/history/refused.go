@@ -8,14 +8,18 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
+// attachments are the parts of which a request may have too many bytes.
+const attachments = images | documents
+
 // refusedPart returns the part that the failure concerns. If a request is too large in bytes,
-// its images are the cause.
+// its images and documents are the cause. Some servers name an image where they mean a document,
+// and the reverse: which of the two is left out is decided by refuseAttached.
 func refusedPart(kind model.ErrorKind, status int) Parts {
 	switch {
 	case kind == model.ErrReasoning:
 		return signatures
-	case kind == model.ErrImage, status == http.StatusRequestEntityTooLarge:
-		return images
+	case kind == model.ErrImage, kind == model.ErrDocument, status == http.StatusRequestEntityTooLarge:
+		return attachments
 	case kind == model.ErrPolicy:
 		return userTexts
 	}
@@ -26,7 +30,7 @@ func refusedPart(kind model.ErrorKind, status int) Parts {
 // key, the account or the address, no other history helps.
 func unexplained(kind model.ErrorKind, status int) bool {
 	switch kind {
-	case model.ErrInvalid, model.ErrReasoning, model.ErrImage, model.ErrToolSearch:
+	case model.ErrInvalid, model.ErrReasoning, model.ErrImage, model.ErrDocument, model.ErrToolSearch:
 		return status == 0 || status >= 400 && status < 500 && status != http.StatusMethodNotAllowed
 	}
 	return false
@@ -38,6 +42,7 @@ type refusals struct {
 	target        Target
 	omitReasoning map[string]bool // attempts without reasoning and ids
 	omitImages    map[string]bool // inputs without images
+	omitDocuments map[string]bool // inputs with the text of their documents
 	omitTexts     map[string]bool // inputs without text
 	omitOutputs   map[string]bool // attempts without the outputs of their calls
 	omitArguments map[string]bool // attempts without the arguments of their calls
@@ -65,9 +70,11 @@ type refusals struct {
 
 // exchange is the part of the conversation between two complete responses.
 type exchange struct {
-	inputs, pictures []string // the inputs, and the inputs with images
-	calls            []string // the attempts with calls
-	answer           string   // the attempt with the response
+	inputs    []string
+	pictures  []string // the inputs with images
+	documents []string // the inputs with documents
+	calls     []string // the attempts with calls
+	answer    string   // the attempt with the response
 }
 
 // refusalsOf reads a whole log; follow reads on when the log grows.
@@ -77,6 +84,7 @@ func refusalsOf(target Target, log Log) *refusals {
 		turns:         map[string]int{},
 		omitReasoning: map[string]bool{},
 		omitImages:    map[string]bool{},
+		omitDocuments: map[string]bool{},
 		omitTexts:     map[string]bool{},
 		omitOutputs:   map[string]bool{},
 		omitArguments: map[string]bool{},
@@ -120,6 +128,9 @@ func (r *refusals) addInputs(list []event.Input) {
 		if len(in.Images) > 0 {
 			r.nextExchange.pictures = append(r.nextExchange.pictures, in.ID)
 		}
+		if len(in.Documents) > 0 {
+			r.nextExchange.documents = append(r.nextExchange.documents, in.ID)
+		}
 	}
 }
 
@@ -129,8 +140,8 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 		switch refused {
 		case signatures:
 			r.mark(r.omitReasoning, r.attempts)
-		case images:
-			r.refuseImages()
+		case attachments:
+			r.refuseAttached(a)
 		}
 		return
 	}
@@ -138,8 +149,8 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	switch refused {
 	case signatures: // all of them: a signature does not tell whose it is
 		r.mark(r.omitReasoning, r.attempts)
-	case images:
-		r.refuseImages()
+	case attachments:
+		r.refuseAttached(a)
 	case userTexts:
 		r.refuseWords()
 		if completed {
@@ -162,8 +173,29 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 	r.nextExchange.calls = append(r.nextExchange.calls, a.ID)
 }
 
-// refuseImages leaves out the images without a response, or all images if there are none.
-func (r *refusals) refuseImages() {
+// refuseAttached leaves out the attachments that the failure names, or the others if the request
+// has none of these; the new ones of both kinds if the request was too large.
+func (r *refusals) refuseAttached(a *event.Attempt) {
+	f := a.End.Failure
+	switch {
+	case f.Kind == string(model.ErrImage):
+		_ = r.refuseImages() || r.refuseDocuments()
+	case f.Kind == string(model.ErrDocument):
+		_ = r.refuseDocuments() || r.refuseImages()
+	case len(r.nextExchange.pictures) == 0:
+		_ = r.refuseDocuments() || r.refuseImages()
+	case len(r.nextExchange.documents) == 0:
+		r.refuseImages()
+	default:
+		r.refuseImages()
+		r.refuseDocuments()
+	}
+}
+
+// refuseImages leaves out the images without a response, or all images if there are none. It
+// reports whether there were any.
+func (r *refusals) refuseImages() bool {
+	before := r.marks
 	if len(r.nextExchange.pictures) == 0 {
 		for _, e := range r.exchanges {
 			r.mark(r.omitImages, e.pictures)
@@ -171,6 +203,20 @@ func (r *refusals) refuseImages() {
 	}
 	r.mark(r.omitImages, r.nextExchange.pictures)
 	r.nextExchange.pictures = nil
+	return r.marks > before
+}
+
+// refuseDocuments does the same with documents.
+func (r *refusals) refuseDocuments() bool {
+	before := r.marks
+	if len(r.nextExchange.documents) == 0 {
+		for _, e := range r.exchanges {
+			r.mark(r.omitDocuments, e.documents)
+		}
+	}
+	r.mark(r.omitDocuments, r.nextExchange.documents)
+	r.nextExchange.documents = nil
+	return r.marks > before
 }
 
 // refuseWords leaves out the texts without a response. After another refusal, it also leaves out

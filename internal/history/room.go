@@ -13,6 +13,8 @@ const (
 	bytesPerToken = 3
 	// tokensPerItem and tokensPerImage are the tokens of an entry beside its text.
 	tokensPerItem, tokensPerImage = 8, 1600
+	// tokensPerPage are the tokens of a document's page, as text and as an image.
+	tokensPerPage = 2500
 	// tokensPerNote are the tokens of a note about an omission.
 	tokensPerNote = 40
 	// trimmedHead is the length of a trimmed text in bytes, and trimmedInput of each end of an
@@ -162,6 +164,9 @@ func estimate(r model.Request) int {
 
 func tokens(i model.Item) int {
 	n := tokensPerItem + tokensPerImage*len(i.Images)
+	for _, d := range i.Documents {
+		n += tokensPerPage * max(d.Pages, 1)
+	}
 	n += (len(i.Text) + len(i.Name) + len(i.Arguments)) / bytesPerToken
 	if i.Seal != nil {
 		n += len(i.Seal.Data) / bytesPerToken

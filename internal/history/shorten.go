@@ -1,6 +1,8 @@
 package history
 
 import (
+	"fmt"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/model"
 )
@@ -117,7 +119,11 @@ func foldText(e *entry) {
 }
 
 func leaveOutImages(list []entry) {
-	if e := &list[0]; len(e.Images) > 0 {
+	e := &list[0]
+	for _, d := range e.Documents {
+		e.Text = appendLine(e.Text, fmt.Sprintf("[%s: omitted because there was no room for it]", documentName(d)))
+	}
+	if e.Documents = nil; len(e.Images) > 0 {
 		e.Text, e.Images = appendLine(e.Text, noImages(e.Images, "there was no room for it")), nil
 	}
 }

@@ -71,6 +71,12 @@ func (r *refusals) omit(t trial) {
 					r.mark(r.omitImages, []string{id})
 				}
 			}
+		case event.PartDocuments:
+			for _, id := range slices.Collect(maps.Keys(r.turns)) {
+				if r.turns[id] <= t.turn {
+					r.mark(r.omitDocuments, []string{id})
+				}
+			}
 		case event.PartTools:
 			r.mark(r.omitOutputs, t.attempts)
 			r.mark(r.omitArguments, t.attempts)

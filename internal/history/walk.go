@@ -300,7 +300,8 @@ func (w *walk) inputs(inputs []event.Input) {
 			item.Images = nil
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
 		}
-		if !isBlank(item.Text) || len(item.Images) > 0 {
+		w.attach(&item, in)
+		if !isBlank(item.Text) || len(item.Images) > 0 || len(item.Documents) > 0 {
 			w.add(item, in.ID)
 		}
 	}
@@ -384,6 +385,9 @@ func (e *entry) parts() (p Parts) {
 		p |= signatures
 	case e.Role == model.User && len(e.Images) > 0:
 		p |= images
+	}
+	if e.Role == model.User && len(e.Documents) > 0 {
+		p |= documents
 	}
 	if e.response > 0 {
 		p |= answers

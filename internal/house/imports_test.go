@@ -54,6 +54,7 @@ func floors() [][]string {
 			"internal/test/crash",
 			"internal/test/setsid",
 			"internal/test/swap",
+			"internal/test/pdftest",
 			"modeltest",
 		},
 	}

@@ -45,6 +45,7 @@ func byNameHere() map[string]string {
 		"internal/config/started.go: KeepStarted":                    ours,
 		"internal/config/started.go: started":                        ours,
 		"internal/client/commands/find.go: read":                     "names for the user; each file is read by Project.ReadFile",
+		"internal/client/image/document.go: Add":                     users,
 		"internal/client/files/list.go: tracked":                     "names for the user, of the working directory",
 		"internal/client/image/image.go: Read":                       "a picture that a person or client names",
 		"internal/client/rewind/restore.go: copyTo":                  ours,

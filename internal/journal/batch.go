@@ -121,6 +121,9 @@ func weigh(e event.Event) int {
 		for _, image := range d.Images {
 			n += len(image.Data)
 		}
+		for _, document := range d.Documents {
+			n += len(document.Data) + len(document.Text)
+		}
 		return n
 	}
 	return envelope

@@ -18,6 +18,7 @@
 // Other files:
 //
 //   - input.go: which inputs are accepted; refuses an image that the model does not take
+//   - document.go: reads the text of PDFs
 //   - children.go: records of child agents, how many may run, and which ones an aborted turn ends
 //   - compact.go: compaction on request
 //   - hooks.go: hooks around approvals

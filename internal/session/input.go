@@ -25,7 +25,7 @@ type Receipt struct {
 // ErrNoCommands refuses a command in a session without a tool that runs commands.
 var ErrNoCommands = errors.New("this session has no tool that runs commands")
 
-// ErrEmpty refuses an input without text and images.
+// ErrEmpty refuses an input without text, images and documents.
 var ErrEmpty = errors.New("the input is empty")
 
 const maxInputID = 128
@@ -61,6 +61,14 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err
 	}
+	documents, err := readDocuments(ctx, in.Documents)
+	if err != nil {
+		return Receipt{}, err
+	}
+	in.Documents = documents
+	for n := range documents {
+		documents[n].Text = s.config.Turn.Redact.String(documents[n].Text)
+	}
 	if in.Command {
 		if s.config.Turn.Command == nil {
 			return Receipt{}, ErrNoCommands
@@ -78,7 +86,7 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 		err     error
 	}
 	answers := make(chan answer, 1)
-	err := s.do(ctx, func() {
+	err = s.do(ctx, func() {
 		r, err := s.acceptExpanded(expanded, in)
 		answers <- answer{r, err} // never blocks: one answer, capacity 1
 	})
@@ -97,7 +105,7 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 // checkInput refuses inputs that no provider accepts. C6: an accepted input is part of every
 // later request.
 func checkInput(in run.Input) error {
-	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.Documents) == 0 {
 		return ErrEmpty
 	}
 	if len(in.ID) > maxInputID {
@@ -108,8 +116,8 @@ func checkInput(in run.Input) error {
 			return &ImageError{Number: n + 1, Name: i.Name, Type: i.MediaType}
 		}
 	}
-	if in.Command && (len(in.Images) > 0 || len(in.Schema) > 0) {
-		return errors.New("cannot accept a command with images or a schema")
+	if in.Command && (len(in.Images) > 0 || len(in.Documents) > 0 || len(in.Schema) > 0) {
+		return errors.New("cannot accept a command with images, documents or a schema")
 	}
 	if err := checkSchema(in.Schema); err != nil {
 		return err
@@ -192,7 +200,7 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 				By: in.By,
 				Data: event.InputAccepted{
 					Input: r.Input, Text: in.Text, Images: in.Images, Mode: in.Mode, Schema: in.Schema,
-					Command: in.Command,
+					Command: in.Command, Documents: in.Documents,
 				},
 			},
 		}

@@ -4,7 +4,13 @@ import (
 	"os"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+func TestMain(m *testing.M) {
+	proc.RunAsSupervisor()
+	pdf.RunAsExtractor()
+	os.Exit(leak.Run(m))
+}

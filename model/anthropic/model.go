@@ -10,10 +10,11 @@ import (
 func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
-		Window:     known.Window,
-		MaxOutput:  known.MaxOutput,
-		NoImages:   isKnown && !known.Images,
-		ToolSearch: known.ToolSearch,
+		Window:        known.Window,
+		MaxOutput:     known.MaxOutput,
+		NoImages:      isKnown && !known.Images,
+		DocumentPages: known.DocumentPages,
+		ToolSearch:    known.ToolSearch,
 		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
 		RefusalSticks: true,
 	}

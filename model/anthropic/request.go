@@ -45,6 +45,7 @@ type block struct {
 	Signature    string          `json:"signature,omitempty"`
 	Data         string          `json:"data,omitempty"`
 	Source       *source         `json:"source,omitempty"`
+	Title        string          `json:"title,omitempty"`
 	ID           string          `json:"id,omitempty"`
 	Name         string          `json:"name,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
@@ -247,6 +248,11 @@ func blocksOf(item model.Item) []block {
 	switch item.Role {
 	case model.User:
 		var blocks []block
+		for _, d := range item.Documents {
+			blocks = append(blocks, block{
+				Type: "document", Source: &source{"base64", d.MediaType, transport.DocumentBase64(d)}, Title: d.Name,
+			})
+		}
 		for _, image := range item.Images {
 			blocks = append(
 				blocks, block{Type: "image", Source: &source{"base64", image.MediaType, transport.Base64(image)}},

@@ -50,8 +50,11 @@ type Model struct {
 	// MaxOutput is how many tokens a response may have, thinking included.
 	MaxOutput int
 	// Images says that it sees images.
-	Images   bool
-	Thinking Thinking
+	Images bool
+	// DocumentPages is how many pages a PDF may have that it reads as a document; 0 if it
+	// reads none.
+	DocumentPages int
+	Thinking      Thinking
 	// Efforts are the efforts that it knows, least first.
 	Efforts []string
 	// Interleaved says that thinking between tool calls must be asked for by

@@ -19,12 +19,13 @@ func addClaude(t Table) {
 	all := []string{"low", "medium", "high", "xhigh", "max"}
 	noXHigh := []string{"low", "medium", "high", "max"}
 	million := Model{
-		Window:     1_000_000,
-		MaxOutput:  128_000,
-		Images:     true,
-		Thinking:   Adaptive,
-		Efforts:    all,
-		ToolSearch: true,
+		Window:        1_000_000,
+		MaxOutput:     128_000,
+		Images:        true,
+		DocumentPages: claudePages,
+		Thinking:      Adaptive,
+		Efforts:       all,
+		ToolSearch:    true,
 	}
 	bound := million
 	bound.BoundThinking = true
@@ -38,37 +39,49 @@ func addClaude(t Table) {
 	t.add(million, "claude-opus-4-8", "claude-opus-4-7")
 	t.add(
 		Model{
-			Window:     1_000_000,
-			MaxOutput:  128_000,
-			Images:     true,
-			Thinking:   Adaptive,
-			Efforts:    noXHigh,
-			ToolSearch: true,
+			Window:        1_000_000,
+			MaxOutput:     128_000,
+			Images:        true,
+			DocumentPages: claudePages,
+			Thinking:      Adaptive,
+			Efforts:       noXHigh,
+			ToolSearch:    true,
 		},
 		"claude-opus-4-6",
 	)
 	t.add(
 		Model{
-			Window:     1_000_000,
-			MaxOutput:  64_000,
-			Images:     true,
-			Thinking:   Adaptive,
-			Efforts:    noXHigh[:3],
-			ToolSearch: true,
+			Window:        1_000_000,
+			MaxOutput:     64_000,
+			Images:        true,
+			DocumentPages: claudePages,
+			Thinking:      Adaptive,
+			Efforts:       noXHigh[:3],
+			ToolSearch:    true,
 		},
 		"claude-sonnet-4-6",
 	)
 
 	budget := Model{
-		Window:      200_000,
-		MaxOutput:   64_000,
-		Images:      true,
-		Thinking:    ByBudget,
-		Interleaved: true,
-		ToolSearch:  true,
+		Window:        200_000,
+		MaxOutput:     64_000,
+		Images:        true,
+		DocumentPages: claudePagesSmallWindow,
+		Thinking:      ByBudget,
+		Interleaved:   true,
+		ToolSearch:    true,
 	}
 	t.add(budget, "claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
 }
+
+// The providers' limits of pages:
+// platform.claude.com/docs/en/build-with-claude/pdf-support,
+// ai.google.dev/gemini-api/docs/document-processing. OpenAI only has one of bytes
+// (developers.openai.com/api/docs/guides/file-inputs), and every page costs an image.
+const (
+	claudePages, claudePagesSmallWindow = 600, 100
+	geminiPages, gptPages               = 1000, 1000
+)
 
 // add gives models what they can do. A copy of it in each place would be most of the
 // table.
@@ -88,7 +101,7 @@ func (m Model) thinks(how Thinking) Model {
 func addGPT(t Table) {
 	upTo := func(last string, from ...string) []string { return append(from, "low", "medium", "high", last) }
 	million := Model{
-		Window: 1_050_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true,
+		Window: 1_050_000, MaxOutput: 128_000, Images: true, DocumentPages: gptPages, Thinking: ByEffort, Grammar: true,
 		Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, ToolSearch: true,
 	}
 	t.add(
@@ -98,7 +111,9 @@ func addGPT(t Table) {
 	million.Efforts = upTo("xhigh", "none")
 	t.add(million, "gpt-5.5", "gpt-5.4")
 
-	gpt5 := Model{Window: 400_000, MaxOutput: 128_000, Images: true, Thinking: ByEffort, Grammar: true}
+	gpt5 := Model{
+		Window: 400_000, MaxOutput: 128_000, Images: true, DocumentPages: gptPages, Thinking: ByEffort, Grammar: true,
+	}
 	gpt5.Efforts = upTo("xhigh", "none")
 	t.add(gpt5, "gpt-5.4-nano", "gpt-5.2")
 	mini := gpt5
@@ -114,15 +129,19 @@ func addGPT(t Table) {
 	t.add(gpt5, "gpt-5", "gpt-5-mini", "gpt-5-nano")
 
 	o := Model{
-		Window:    200_000,
-		MaxOutput: 100_000,
-		Images:    true,
-		Thinking:  ByEffort,
-		Efforts:   []string{"low", "medium", "high"},
+		Window:        200_000,
+		MaxOutput:     100_000,
+		Images:        true,
+		DocumentPages: gptPages,
+		Thinking:      ByEffort,
+		Efforts:       []string{"low", "medium", "high"},
 	}
 	t.add(o, "o3", "o4-mini")
-	t.add(Model{Window: 1_047_576, MaxOutput: 32_768, Images: true}, "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano")
-	t.add(Model{Window: 128_000, MaxOutput: 16_384, Images: true}, "gpt-4o", "gpt-4o-mini")
+	t.add(
+		Model{Window: 1_047_576, MaxOutput: 32_768, Images: true, DocumentPages: gptPages}, "gpt-4.1", "gpt-4.1-mini",
+		"gpt-4.1-nano",
+	)
+	t.add(Model{Window: 128_000, MaxOutput: 16_384, Images: true, DocumentPages: gptPages}, "gpt-4o", "gpt-4o-mini")
 	t.add(
 		Model{Window: 131_072, MaxOutput: 131_072, Thinking: ByEffort, Efforts: o.Efforts}, "gpt-oss-120b",
 		"gpt-oss-20b",
@@ -131,11 +150,12 @@ func addGPT(t Table) {
 
 func addGemini(t Table) {
 	three := Model{
-		Window:    1_048_576,
-		MaxOutput: 65_536,
-		Images:    true,
-		Thinking:  ByEffort,
-		Efforts:   []string{"minimal", "low", "medium", "high"},
+		Window:        1_048_576,
+		MaxOutput:     65_536,
+		Images:        true,
+		DocumentPages: geminiPages,
+		Thinking:      ByEffort,
+		Efforts:       []string{"minimal", "low", "medium", "high"},
 	}
 	for _, name := range []string{"gemini-3.8-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-flash-lite"} {
 		t[name] = three
@@ -143,6 +163,6 @@ func addGemini(t Table) {
 	three.Efforts = three.Efforts[1:]
 	t.add(three, "gemini-3.1-pro")
 
-	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, Thinking: ByBudget}
+	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, DocumentPages: geminiPages, Thinking: ByBudget}
 	t.add(budget, "gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite")
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/catalog"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 // Traits returns what sessions have to know of a model behind this API, by the
@@ -11,11 +12,21 @@ func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		ReasoningField: true,
+		DocumentPages: known.DocumentPages, ReasoningField: true,
 	}
+}
+
+// TakesFiles reports whether a host's Chat Completions take PDFs as parts of type "file", as OpenAI
+// and OpenRouter document. Other servers refuse such a part, or ignore it without a word.
+func TakesFiles(host string) bool {
+	return host == "api.openai.com" || transport.DialectOf(host).Name == "openrouter"
 }
 
 // Model returns the model with the provider's name for it, as sessions use it.
 func (p *Provider) Model(name string) model.Config {
-	return model.Config{Provider: p, ProviderName: p.options.Host(), Name: name, Traits: Traits(p.options.Models, name)}
+	traits := Traits(p.options.Models, name)
+	if !TakesFiles(p.options.Host()) {
+		traits.DocumentPages = 0
+	}
+	return model.Config{Provider: p, ProviderName: p.options.Host(), Name: name, Traits: traits}
 }

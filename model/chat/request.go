@@ -103,12 +103,19 @@ type part struct {
 	Type         string        `json:"type"`
 	Text         string        `json:"text,omitempty"`
 	ImageURL     *imageURL     `json:"image_url,omitempty"`
+	File         *file         `json:"file,omitempty"`
 	Thinking     []part        `json:"thinking,omitempty"`
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
 type imageURL struct {
 	URL string `json:"url"`
+}
+
+// file is a PDF, as a data URL.
+type file struct {
+	Filename string `json:"filename"`
+	FileData string `json:"file_data"`
 }
 
 type cacheControl struct {
@@ -167,7 +174,7 @@ func (m *message) place() {
 func (r *request) add(item model.Item, d dialect) {
 	switch item.Role {
 	case model.User:
-		if item.Text != "" || len(item.Images) > 0 {
+		if item.Text != "" || len(item.Images) > 0 || len(item.Documents) > 0 {
 			r.addUser(item)
 		}
 	case model.Assistant:
@@ -208,8 +215,9 @@ func (r *request) addUser(item model.Item) {
 	}
 	m := &r.Messages[len(r.Messages)-1]
 	text, isText := m.Content.(string)
-	if m.Content == nil || isText && len(item.Images) == 0 {
-		if len(item.Images) == 0 {
+	attached := len(item.Images) > 0 || len(item.Documents) > 0
+	if m.Content == nil || isText && !attached {
+		if !attached {
 			if text != "" {
 				text += "\n\n"
 			}
@@ -223,6 +231,9 @@ func (r *request) addUser(item model.Item) {
 	}
 	if item.Text != "" {
 		parts = append(parts, part{Type: "text", Text: item.Text})
+	}
+	for _, d := range item.Documents {
+		parts = append(parts, part{Type: "file", File: &file{transport.Filename(d), transport.DocumentURL(d)}})
 	}
 	for _, image := range item.Images {
 		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{transport.DataURL(image)}})

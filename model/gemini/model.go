@@ -13,7 +13,10 @@ import (
 // table.
 func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
-	return model.Traits{Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images}
+	return model.Traits{
+		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
+		DocumentPages: known.DocumentPages,
+	}
 }
 
 // Model returns the model with the provider's name for it, as sessions use it.

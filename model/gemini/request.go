@@ -215,6 +215,9 @@ func partsOf(item model.Item, id string) []part {
 	switch item.Role {
 	case model.User:
 		var parts []part
+		for _, d := range item.Documents {
+			parts = append(parts, part{InlineData: &blob{d.MediaType, transport.DocumentBase64(d)}})
+		}
 		for _, image := range item.Images {
 			parts = append(parts, part{InlineData: &blob{image.MediaType, transport.Base64(image)}})
 		}

@@ -13,6 +13,7 @@ func Traits(models catalog.Table, name string) model.Traits {
 		Window:         known.Window,
 		MaxOutput:      known.MaxOutput,
 		NoImages:       isKnown && !known.Images,
+		DocumentPages:  known.DocumentPages,
 		ToolSearch:     known.ToolSearch,
 		TextAfterCalls: true,
 	}

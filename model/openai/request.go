@@ -95,6 +95,8 @@ type part struct {
 	Text     string `json:"text,omitempty"`
 	ImageURL string `json:"image_url,omitempty"`
 	Detail   string `json:"detail,omitempty"`
+	Filename string `json:"filename,omitempty"`
+	FileData string `json:"file_data,omitempty"`
 }
 
 type tool struct {
@@ -268,6 +270,11 @@ func userParts(it model.Item) []part {
 	var parts []part
 	if it.Text != "" {
 		parts = append(parts, part{Type: "input_text", Text: it.Text})
+	}
+	for _, d := range it.Documents {
+		parts = append(parts, part{
+			Type: "input_file", Filename: transport.Filename(d), FileData: transport.DocumentURL(d),
+		})
 	}
 	for _, image := range it.Images {
 		parts = append(parts, part{Type: "input_image", ImageURL: transport.DataURL(image), Detail: "auto"})

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -66,3 +67,14 @@ func DataURL(image model.Image) string {
 func Base64(image model.Image) string {
 	return base64.StdEncoding.EncodeToString(image.Data)
 }
+
+// DocumentURL returns a PDF as a data URL.
+func DocumentURL(d model.Document) string {
+	return "data:" + d.MediaType + ";base64," + DocumentBase64(d)
+}
+
+// DocumentBase64 returns a PDF's bytes in base64.
+func DocumentBase64(d model.Document) string { return base64.StdEncoding.EncodeToString(d.Data) }
+
+// Filename returns the PDF's name, which OpenAI demands.
+func Filename(d model.Document) string { return cmp.Or(d.Name, "document.pdf") }

@@ -173,6 +173,8 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return model.ErrAuth, true
 	case reasoningMessage(message):
 		return model.ErrReasoning, true
+	case documentMessage(message):
+		return model.ErrDocument, true
 	case strings.Contains(d.Code, "image"), imageMessage(message):
 		return model.ErrImage, true
 	}
@@ -360,6 +362,17 @@ func imageMessage(message string) bool {
 	) ||
 		strings.Contains(message, "content") &&
 			containsAny(message, "must be a string", "expected a string", "valid string")
+}
+
+// documentMessage recognizes messages about an unusable PDF, or about documents at all. A message
+// that names all types of parts, one of which is an image, is about the part that it refuses.
+func documentMessage(message string) bool {
+	message = strings.ReplaceAll(message, "documentation", "")
+	return containsAny(
+		message, "pdf", "input_file", "file_data", "document.source", "'document'", "\"document\"", "document block",
+		"documents are", "the document", "value: 'file'", "type 'file'", "type: file", "type \"file\"", "'file' is",
+		"variant `file`", "content type file", "file content", "file input", "file inputs",
+	)
 }
 
 // blindMessage knows the words with which llama.cpp and Ollama say that the

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -18,9 +19,6 @@ func TestStreamKind(t *testing.T) {
 		{`{"error":{"object":"error","message":"Qwen/Qwen3-0.6B is not a multimodal model","type":"BadRequestError","code":400}}`, model.ErrImage},
 		{`{"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}`, model.ErrImage},
 		{`{"error":{"code":"image_parse_error","message":"no"}}`, model.ErrImage},
-		{`{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`, model.ErrInvalid},
-		{`{"type":"error","error":{"type":"api_error","message":"Could not process image"}}`, model.ErrServer},
-		{`{"type":"error","error":{"type":"overloaded_error","message":"image"}}`, model.ErrOverloaded},
 		// github.com/BerriAI/litellm/issues/36545, github.com/BigPizzaV3/CodexPlusPlus/issues/2156
 		{`{"error":{"type":"invalid_request_error","message":"Invalid Value: 'tools.namespace'. User-defined namespace 'functions' collides with an existing tool namespace."}}`, model.ErrToolSearch},
 		{`{"error":{"type":"invalid_request_error","message":"Duplicate namespace name 'met' in input[101].tools[1]. Namespace names must be unique."}}`, model.ErrToolSearch},
@@ -46,6 +44,25 @@ func TestDetailOfABeginning(t *testing.T) {
 	} {
 		if got := transport.ParseDetail([]byte(tt.body)).Message; got != tt.message {
 			t.Errorf("%.60s…: %q, want %q", tt.body, got, tt.message)
+		}
+	}
+}
+
+// The words are those of platform.claude.com, developers.openai.com, Gemini, and of servers that
+// know no such part.
+func TestDetailOfDocuments(t *testing.T) {
+	for message, want := range map[string]model.ErrorKind{
+		"messages.0.content.0.document.source.base64: The PDF specified was not valid.":       model.ErrDocument,
+		"A maximum of 100 PDF pages may be provided.":                                         model.ErrDocument,
+		"Invalid 'input[0].content[1].file_data'. Expected a base64-encoded data URL.":        model.ErrDocument,
+		"Invalid value: 'file'. Supported values are: 'text', 'image_url' and 'input_audio'.": model.ErrDocument,
+		"The document has no pages.":                                                          model.ErrDocument,
+		"Unsupported image. See the documentation.":                                           model.ErrImage,
+		"Input tag 'video' does not match. See the docs.":                                     "",
+	} {
+		kind, _ := transport.Detail{Message: message}.Kind(http.StatusBadRequest)
+		if kind != want {
+			t.Errorf("%q is %q, not %q", message, kind, want)
 		}
 	}
 }

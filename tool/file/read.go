@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -40,7 +42,8 @@ var readSchema = sync.OnceValue(func() tool.Option {
 func (w *Workspace) readTool() tool.Tool {
 	return tool.Must(tool.New("read",
 		"Reads a text file. A line number and a tab precede each line; they are not part of the file. "+
-			"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. Binary files are described, not shown.",
+			"At most 2000 lines and 64 KiB per call; the end of the output states how to continue. "+
+			"PDFs are shown as text by page. Binary files are described, not shown.",
 		w.callRead, readSchema(), tool.ReadOnly(), tool.WithTitle(ReadArguments.title)))
 }
 
@@ -80,6 +83,9 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	n, err := io.ReadFull(contextReader{ctx, f}, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
+	}
+	if pdf.IsPDF(head[:n]) {
+		return w.readPages(ctx, p, io.MultiReader(bytes.NewReader(head[:n]), f), in)
 	}
 	if about := describeBinary(head[:n], f); about != "" {
 		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about,

@@ -110,6 +110,9 @@ func (w *writer) input(in *event.Input) {
 	for range in.Images {
 		text = paragraph(text, "[image, which the session's events have]")
 	}
+	for range in.Documents {
+		text = paragraph(text, "[PDF, which the session's events have]")
+	}
 	w.add(fromUser, in.At, text)
 }
 

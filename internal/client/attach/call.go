@@ -73,10 +73,10 @@ func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 		}
 		in.Text, in.Images = text, append(in.Images, images...)
 	}
-	p := submission{in.Text, in.Images, in.Mode, in.Schema, in.Command, in.ID, in.By}
+	p := submission{in.Text, in.Images, in.Documents, in.Mode, in.Schema, in.Command, in.ID, in.By}
 	s.mu.Lock()
 	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command &&
-		len(p.Images) == len(s.unsure.Images) {
+		len(p.Images) == len(s.unsure.Images) && len(p.Documents) == len(s.unsure.Documents) {
 		p.Input = cmp.Or(p.Input, s.unsure.Input)
 	}
 	s.mu.Unlock()

@@ -169,6 +169,7 @@ func (h *handler) submit(ctx context.Context, p submission) (any, error) {
 		),
 		settle.WithMode(p.Mode),
 		settle.WithImages(p.Images...),
+		settle.WithDocuments(p.Documents...),
 		settle.WithSchema(p.Schema),
 		settle.From(p.By),
 	}

@@ -56,13 +56,15 @@ const (
 )
 
 type submission struct {
-	Text    string          `json:"text,omitempty"`
-	Images  []event.Image   `json:"images,omitempty"`
-	Mode    event.Mode      `json:"mode,omitempty"`
-	Schema  json.RawMessage `json:"schema,omitempty"`
-	Command bool            `json:"command,omitempty"`
-	Input   string          `json:"input,omitempty"`
-	By      string          `json:"by,omitempty"`
+	Text   string        `json:"text,omitempty"`
+	Images []event.Image `json:"images,omitempty"`
+	// Documents are read by the host.
+	Documents []event.Document `json:"documents,omitempty"`
+	Mode      event.Mode       `json:"mode,omitempty"`
+	Schema    json.RawMessage  `json:"schema,omitempty"`
+	Command   bool             `json:"command,omitempty"`
+	Input     string           `json:"input,omitempty"`
+	By        string           `json:"by,omitempty"`
 }
 
 type receipt struct {

@@ -1,8 +1,8 @@
 // Package image takes pictures that come with a prompt: files of this machine,
 // and data URLs. Nothing is fetched.
 //
-// Sizes and media types of an image are decided here. Package session refuses an image that the
-// model does not take (internal/session/input.go), for every client.
+// Sizes and media types of an image are decided here; document.go takes PDFs as well. Package session
+// refuses an image that the model does not take (internal/session/input.go), for every client.
 package image
 
 import (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
@@ -26,7 +27,8 @@ type Options struct {
 	Continue func(event.State) (prompt string, err error)
 	// Expand, if set, returns the expansion of the prompt in the session.
 	Expand func(*settle.Session) func(ctx context.Context, text string) (string, []event.Image, error)
-	Images []event.Image
+	// Attached are the files of the prompt.
+	image.Attached
 	// HeldCall, if set, is a verdict about a held call, which is submitted instead of a prompt.
 	HeldCall *event.HeldVerdict
 	// Schema, if set, is the JSON Schema of the answer.

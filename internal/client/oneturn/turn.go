@@ -119,8 +119,8 @@ func (r *runner) run(ctx context.Context) int {
 	// Only a write to the disk delays Submit, and the log bounds that write. A stop ends
 	// the wait for the expansion of the prompt.
 	turn, err := session.Submit(
-		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithSchema(r.Schema),
-		r.expansion(ctx, session), settle.AsVerdict(r.HeldCall), settle.AsLast(),
+		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithDocuments(r.Documents...),
+		settle.WithSchema(r.Schema), r.expansion(ctx, session), settle.AsVerdict(r.HeldCall), settle.AsLast(),
 	)
 	if err != nil {
 		return r.reportRefused(err)

@@ -11,41 +11,42 @@ import (
 
 // read joins the blocks of a prompt. A block that the model cannot receive is an error;
 // it is not left out. https://agentclientprotocol.com/protocol/v1/content
-func read(blocks []block) (text string, images []event.Image, err error) {
+func read(blocks []block) (text string, files image.Attached, err error) {
 	var texts []string
 	for n, b := range blocks {
 		text, more, err := b.read()
 		if err != nil {
-			return "", nil, invalid("cannot use block %d of the prompt: %v", n+1, err)
+			return "", files, invalid("cannot use block %d of the prompt: %v", n+1, err)
 		}
-		images = append(images, more...)
+		files.Images = append(files.Images, more.Images...)
+		files.Documents = append(files.Documents, more.Documents...)
 		if text != "" {
 			texts = append(texts, text)
 		}
 	}
 	text = strings.Join(texts, "\n\n")
-	if strings.TrimSpace(text) == "" && len(images) == 0 {
-		return "", nil, invalid("the prompt is empty")
+	if strings.TrimSpace(text) == "" && len(files.Images) == 0 && len(files.Documents) == 0 {
+		return "", files, invalid("the prompt is empty")
 	}
-	return text, images, nil
+	return text, files, nil
 }
 
-func (b block) read() (text string, images []event.Image, err error) {
+func (b block) read() (text string, files image.Attached, err error) {
 	switch b.Type {
 	case "text":
-		return b.Text, nil, nil
+		return b.Text, files, nil
 	case "image":
 		i, err := image.New(b.MimeType, b.Data, b.URI)
-		return "", []event.Image{i}, err
+		return "", image.Attached{Images: []event.Image{i}}, err
 	case "resource_link":
-		return b.link(), nil, nil
+		return b.link(), files, nil
 	case "resource":
 		if b.Resource == nil {
-			return "", nil, fmt.Errorf("a resource is missing")
+			return "", files, fmt.Errorf("a resource is missing")
 		}
 		return b.Resource.read()
 	default:
-		return "", nil, fmt.Errorf(
+		return "", files, fmt.Errorf(
 			"content of type %q is not supported; text, image, resource_link and resource are", b.Type,
 		)
 	}
@@ -69,14 +70,19 @@ func place(uri string) string {
 	return u.Path
 }
 
-func (r *resource) read() (text string, images []event.Image, err error) {
+func (r *resource) read() (text string, files image.Attached, err error) {
 	switch {
 	case r.Text != nil:
-		return fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, strings.TrimSuffix(*r.Text, "\n")), nil, nil
+		return fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, strings.TrimSuffix(*r.Text, "\n")), files, nil
 	case strings.HasPrefix(r.MimeType, "image/"):
 		i, err := image.New(r.MimeType, r.Blob, r.URI)
-		return "", []event.Image{i}, err
+		return "", image.Attached{Images: []event.Image{i}}, err
+	case r.MimeType == "application/pdf":
+		d, err := image.NewDocument(r.Blob, r.URI)
+		return "", image.Attached{Documents: []event.Document{d}}, err
 	default:
-		return "", nil, fmt.Errorf("the resource %q of type %q is neither text nor a picture", r.URI, r.MimeType)
+		return "", files, fmt.Errorf(
+			"the resource %q of type %q is neither text nor a picture nor a PDF", r.URI, r.MimeType,
+		)
 	}
 }

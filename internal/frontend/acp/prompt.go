@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/pending"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
@@ -22,7 +23,7 @@ type prompt struct {
 	ctx     context.Context //nolint:containedctx // ends when it is answered, and with the connection
 	session string
 	text    string
-	images  []event.Image
+	files   image.Attached
 	taker   atomic.Pointer[session] // that it was given to
 }
 
@@ -38,7 +39,7 @@ func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
 		return
 	}
 	p := &prompt{request: r, ctx: ctx, session: in.SessionID}
-	if p.text, p.images, err = read(in.Prompt); err != nil {
+	if p.text, p.files, err = read(in.Prompt); err != nil {
 		r.Fail(err)
 		return
 	}
@@ -72,7 +73,8 @@ func (s *Server) submit(e *entry) {
 func (s *Server) give(ses *session, e *entry) {
 	p := e.Request
 	_, err := ses.opened.Submit(
-		p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(s.Client()),
+		p.ctx, p.text, settle.WithID(e.Key), settle.WithImages(p.files.Images...),
+		settle.WithDocuments(p.files.Documents...), settle.From(s.Client()),
 		commands.Expander(ses.opened.Commands()),
 	)
 	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)

@@ -36,6 +36,14 @@ func (ses *session) replayInput(in event.Input) {
 	if in.Text != "" {
 		ses.send(chunk{Update: userChunk, Content: textPiece(in.Text), MessageID: in.ID})
 	}
+	for _, d := range in.Documents {
+		ses.send(chunk{
+			Update: userChunk, MessageID: in.ID,
+			Content: object{"type": "resource", "resource": object{
+				"uri": d.Name, "mimeType": d.MediaType, "blob": d.Data,
+			}},
+		})
+	}
 	for _, i := range in.Images {
 		ses.send(
 			chunk{

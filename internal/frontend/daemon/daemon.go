@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/commands"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/scope"
@@ -38,7 +39,8 @@ type Options struct {
 	Session string
 	Spec    assemble.SessionSpec
 	Prompt  string
-	Images  []event.Image
+	// Attached are the files of the prompt.
+	image.Attached
 	// Report receives the Report, and is closed then.
 	Report io.WriteCloser
 	// Stops brings signals, which end everything.
@@ -152,7 +154,8 @@ func (o Options) refuse() (code int) {
 // submit submits the prompt. It returns when the prompt is durable.
 func (o Options) submit(ctx context.Context, opened *assemble.Opened) error {
 	expand := commands.Expansion{Source: opened.Commands()}.Expand
-	_, err := opened.Submit(ctx, o.Prompt, settle.WithImages(o.Images...), settle.WithExpansion(expand))
+	_, err := opened.Submit(ctx, o.Prompt, settle.WithImages(o.Images...), settle.WithDocuments(o.Documents...),
+		settle.WithExpansion(expand))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
 	"github.com/settle-agent/settle/tool/ask"
@@ -88,6 +89,9 @@ func inputEntry(in *event.Input) entry {
 	text := typedText(in)
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
+	}
+	for n, d := range in.Documents {
+		text += fmt.Sprintf("\n[PDF %d: %s, %s, %d bytes]", n+1, d.Name, pdf.Pages(d.Pages), len(d.Data))
 	}
 	return entry{group: ofInput, gap: true, rows: band(strings.TrimLeft(strings.TrimRight(text, "\n "), "\n"))}
 }

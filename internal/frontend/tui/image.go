@@ -68,6 +68,8 @@ func isImage(path string) bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(filepath.Ext(path)))
 }
 
+func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
+
 // imagePath returns the path of an image that a text is, as terminals paste a file
 // that is dropped on them: quoted, with backslashes, or as a URL.
 func imagePath(text, dir string) (string, bool) {
@@ -84,7 +86,7 @@ func imagePath(text, dir string) (string, bool) {
 	} else if filepath.Separator == '/' {
 		text = strings.NewReplacer(`\\`, `\`, `\`, "").Replace(text)
 	}
-	if !isImage(text) {
+	if !isImage(text) && !isPDF(text) {
 		return "", false
 	}
 	if !filepath.IsAbs(text) {
@@ -96,20 +98,26 @@ func imagePath(text, dir string) (string, bool) {
 // mention is a path after "@", as completion leaves it.
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
-// namedImages returns the images that a text names after "@". It leaves unreadable files to
+// named returns the images and PDFs that a text names after "@". It leaves unreadable files to
 // the model.
-func namedImages(dir, text string) (out []event.Image) {
+func named(dir, text string) (out image.Attached) {
 	for _, m := range mention().FindAllStringSubmatch(text, -1) {
 		path := filepath.FromSlash(strings.Trim(m[1], `"`))
-		if !isImage(path) {
+		if !isImage(path) && !isPDF(path) {
 			continue
 		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if i, err := image.Read(path); err == nil {
-			out = append(out, i)
-		}
+		_ = out.Add(path)
 	}
 	return out
+}
+
+// mentionOf names a path in a text, so that named finds it.
+func mentionOf(path string) string {
+	if strings.ContainsAny(path, " \t") {
+		return `@"` + path + `" `
+	}
+	return "@" + path + " "
 }

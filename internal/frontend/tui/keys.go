@@ -165,6 +165,10 @@ func (u *UI) pasted(text string) {
 		u.input.editor.paste(text)
 		return
 	}
+	if isPDF(path) { // it is attached when the prompt is sent
+		u.input.editor.paste(mentionOf(path))
+		return
+	}
 	place := &event.Image{}
 	u.input.editor.insert(part{text: text, folded: true, image: place})
 	go u.guarded(func() { // ends with the read of a file

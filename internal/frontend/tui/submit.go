@@ -70,7 +70,7 @@ func (u *UI) submit(parts []part, mode event.Mode) {
 	u.deliver(parts, mode)
 }
 
-// deliver sends an input, with the images that it names. One that is not accepted
+// deliver sends an input, with the images and PDFs that it names. One that is not accepted
 // comes back into the editor.
 func (u *UI) deliver(parts []part, mode event.Mode) { u.deliverIf(nil, parts, mode, parts) }
 
@@ -96,9 +96,9 @@ func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode eve
 			}
 		}
 		text, options := optionsOf(joinParts(parts))
-		if images := append(imagesOf(parts), namedImages(dir, text)...); len(images) > 0 {
-			options = append(options, settle.WithImages(images...))
-		}
+		files := named(dir, text)
+		options = append(options, settle.WithImages(append(imagesOf(parts), files.Images...)...),
+			settle.WithDocuments(files.Documents...))
 		_, err = c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
 		return err
 	})

@@ -128,6 +128,8 @@ type newInput struct {
 	Images []image    `json:"images,omitempty"`
 	Mode   event.Mode `json:"mode,omitempty" jsonschema:"what happens if a turn is running: wait for its end, join it at its next model request, or replace it"`
 	Input  string     `json:"input,omitempty" jsonschema:"the client's own id; an input sent twice with one id runs once"`
+
+	Documents []document `json:"documents,omitempty" jsonschema:"PDFs; models that do not take them receive their text"`
 }
 
 // image is a picture within an input.
@@ -135,6 +137,12 @@ type image struct {
 	MediaType mediaType `json:"media_type"`
 	Data      []byte    `json:"data" jsonschema:"the file, in base64"`
 	Name      string    `json:"name,omitempty"`
+}
+
+// document is a PDF within an input.
+type document struct {
+	Data []byte `json:"data" jsonschema:"the file, in base64"`
+	Name string `json:"name,omitempty"`
 }
 
 // mediaType is the media type of an image.

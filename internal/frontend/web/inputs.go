@@ -81,6 +81,9 @@ func (in newInput) options(by string) ([]settle.InputOption, error) {
 			options, settle.WithImages(event.Image{MediaType: string(i.MediaType), Data: i.Data, Name: i.Name}),
 		)
 	}
+	for _, d := range in.Documents {
+		options = append(options, settle.WithDocuments(event.Document{Data: d.Data, Name: d.Name}))
+	}
 	return options, nil
 }
 
@@ -91,6 +94,9 @@ func refusedInput(err error) error {
 	}
 	if image := (*session.ImageError)(nil); errors.As(err, &image) {
 		return newProblem(http.StatusBadRequest, "image", err.Error()+"; nothing was done")
+	}
+	if document := (*session.DocumentError)(nil); errors.As(err, &document) {
+		return newProblem(http.StatusBadRequest, "document", err.Error()+"; nothing was done")
 	}
 	failed, cause := (*commands.FailedError)(nil), (*event.Cause)(nil)
 	switch {

@@ -25,10 +25,12 @@ type tailInput struct {
 	Input  string        `json:"input"`
 	Text   string        `json:"text"`
 	Images []event.Image `json:"images,omitempty"`
-	Mode   event.Mode    `json:"mode,omitempty"`
-	By     string        `json:"by,omitempty"`
-	At     time.Time     `json:"at"`
-	Held   bool          `json:"held"`
+	// Documents are PDFs.
+	Documents []event.Document `json:"documents,omitempty"`
+	Mode      event.Mode       `json:"mode,omitempty"`
+	By        string           `json:"by,omitempty"`
+	At        time.Time        `json:"at"`
+	Held      bool             `json:"held"`
 }
 
 type tailJob struct {
@@ -81,7 +83,7 @@ func tailOf(st event.State, turns int) *tail {
 		}
 	}
 	for _, i := range inputs {
-		out.Inputs = append(out.Inputs, tailInput{i.ID, i.Text, i.Images, i.Mode, i.By, i.At, i.Held})
+		out.Inputs = append(out.Inputs, tailInput{i.ID, i.Text, i.Images, i.Documents, i.Mode, i.By, i.At, i.Held})
 	}
 	for _, j := range st.Jobs {
 		if j.StartSeq < begin && (j.EndSeq == 0 || j.EndSeq >= begin) {

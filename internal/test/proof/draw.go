@@ -128,6 +128,7 @@ func (d drawer) rejection() modeltest.Rejection {
 		"rejects",
 		modeltest.Rejection{Reasoning: true},
 		modeltest.Rejection{Images: true},
+		modeltest.Rejection{Documents: true},
 		modeltest.Rejection{Calls: true},
 		modeltest.Rejection{
 			Contains: "taboo",
@@ -303,7 +304,7 @@ func (d drawer) move() (m Move) {
 				pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 			break
 		}
-		m.Image = d.rarely()
+		m.Image, m.Document = d.rarely(), d.rarely()
 		m.Text, m.Mode = d.text(), pick(d, "mode", "", event.Steer, event.Replace, event.Queue)
 	case m.Do == Interrupt && d.rarely():
 		m.N = d.number("input", 1, 4)

@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/approval"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/run"
 )
 
@@ -70,6 +71,11 @@ func (w *world) send(p *process, m Move, id string) {
 	in := run.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}
 	if m.Image {
 		in.Images = []event.Image{{MediaType: "image/png", Data: dot(), Name: "dot.png"}}
+	}
+	if m.Document {
+		in.Documents = []event.Document{{
+			Data: pdftest.New("A page."), Name: "page.pdf", Pages: 1, Text: "--- page 1 of 1\nA page.",
+		}}
 	}
 	_, err := p.session.Submit(context.Background(), in)
 	switch {

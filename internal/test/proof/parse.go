@@ -167,6 +167,7 @@ func readInput(w *words) Move {
 		}
 	}
 	m.Image = w.accept("image")
+	m.Document = w.accept("document")
 	if m.Command = w.accept("command"); m.Command {
 		m.Text = readPlan(w).String()
 		return m
@@ -236,6 +237,8 @@ func readRejection(w *words) (r modeltest.Rejection) {
 		r.Reasoning = true
 	case "images":
 		r.Images = true
+	case "documents":
+		r.Documents = true
 	case "calls":
 		r.Calls = true
 	case "items":

@@ -113,6 +113,9 @@ func (m Move) deed() string {
 		if m.Image {
 			words = append(words, "image")
 		}
+		if m.Document {
+			words = append(words, "document")
+		}
 		if m.Command {
 			return strings.TrimSpace(strings.Join(append(words, "command", m.Text), " "))
 		}
@@ -146,6 +149,8 @@ func rejectionText(r modeltest.Rejection) string {
 		return "reasoning"
 	case r.Images:
 		return "images"
+	case r.Documents:
+		return "documents"
 	case r.Calls:
 		return "calls"
 	case r.Items > 0:

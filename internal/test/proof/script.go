@@ -162,6 +162,8 @@ type Move struct {
 	By   time.Duration // how far a clock jumps; back, if it is less than 0
 	// Image says that the input has a picture.
 	Image bool
+	// Document says that it has a PDF.
+	Document bool
 	// Command says that the input is a command: Text is a plan.
 	Command bool
 	// Wire is what is switched to.

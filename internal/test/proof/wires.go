@@ -112,7 +112,8 @@ func (w Wire) searches() bool {
 func (w Wire) Model(client *http.Client, name string, window int, stall time.Duration) model.Config {
 	m := model.Config{
 		Provider: w.provider(client), ProviderName: string(w), Name: name,
-		Traits: model.Traits{Window: window}, Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},
+		Traits:   model.Traits{Window: window, DocumentPages: 100},
+		Timeouts: model.Timeouts{Stall: stall}, Limiter: &model.Limiter{},
 	}
 	switch format, _ := w.split(); format {
 	case Responses:

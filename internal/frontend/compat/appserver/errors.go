@@ -40,6 +40,7 @@ func errorInfo(f *event.Failure) any {
 		model.ErrInvalid:    "badRequest",
 		model.ErrReasoning:  "badRequest",
 		model.ErrImage:      "badRequest",
+		model.ErrDocument:   "badRequest",
 		model.ErrToolSearch: "badRequest",
 		model.ErrPolicy:     "cyberPolicy",
 	}

@@ -126,6 +126,9 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	for _, i := range d.Images {
 		blocks = append(blocks, block{Type: "image", Source: &source{"base64", i.MediaType, i.Data}})
 	}
+	for _, document := range d.Documents {
+		blocks = append(blocks, block{Type: "document", Source: &source{"base64", document.MediaType, document.Data}})
+	}
 	m.Message = userMessage{"user", blocks}
 	t.out.send(m)
 }

@@ -55,9 +55,10 @@ var errTooLong = errors.New("a line of standard input has more than 64 MiB and w
 
 // prompt is what a user's message says.
 type prompt struct {
-	text   string
-	images []event.Image
-	bad    error // why there is no turn for it; results keep the order of the prompts
+	text      string
+	images    []event.Image
+	documents []event.Document
+	bad       error // why there is no turn for it; results keep the order of the prompts
 
 	// fetched, if set, ends when the prompt is refused because of a server's answer.
 	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
@@ -102,11 +103,18 @@ func content(raw json.RawMessage) (*prompt, error) {
 				return nil, fmt.Errorf("cannot read an image: %w", err)
 			}
 			p.images = append(p.images, event.Image{MediaType: b.Source.MediaType, Data: data})
+		case b.Type == "document" && b.Source.Type == "base64":
+			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
+			if err != nil {
+				return nil, fmt.Errorf("cannot read a document: %w", err)
+			}
+			p.documents = append(p.documents, event.Document{Data: data, Name: b.Title})
 		case b.Type == "document" && b.Source.Type == "text":
 			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
 		default:
 			return nil, fmt.Errorf(
-				"cannot use a block of type %q with a source of type %q: send text, or images in base64", b.Type,
+				"cannot use a block of type %q with a source of type %q: send text, or images and PDFs in base64",
+				b.Type,
 				b.Source.Type,
 			)
 		}

@@ -39,6 +39,7 @@ func (p *prompts) withBackground(last *prompt) *prompt {
 	for _, before := range slices.Backward(p.background) {
 		last.text = strings.TrimSpace(before.text + "\n\n" + last.text)
 		last.images = append(before.images, last.images...)
+		last.documents = append(before.documents, last.documents...)
 	}
 	p.background = nil
 	return last
@@ -148,7 +149,9 @@ func (d *driver) submit(e *pending.Entry[*prompt]) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	options := []settle.InputOption{settle.WithID(e.Key), settle.WithImages(p.images...), settle.From(by)}
+	options := []settle.InputOption{
+		settle.WithID(e.Key), settle.WithImages(p.images...), settle.WithDocuments(p.documents...), settle.From(by),
+	}
 	if d.Schema != "" {
 		options = append(options, settle.WithSchema([]byte(d.Schema)))
 	}

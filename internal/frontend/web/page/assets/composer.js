@@ -14,7 +14,16 @@ const MODES = [
   ["replace", "Replace", "Ends this turn, then runs"],
 ];
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const MOST_IMAGE = 5e6;
+const PDF = "application/pdf";
+const MOST_IMAGE = 5e6, MOST_PDF = 20e6;
+const takes = (f) => f.type === PDF || TYPES.includes(f.type);
+
+/** Images and PDFs as the API takes them. */
+function attachments(list) {
+  const images = list.filter((a) => a.media_type !== PDF).map(({ media_type, data, name }) => ({ media_type, data, name }));
+  const documents = list.filter((a) => a.media_type === PDF).map(({ data, name }) => ({ data, name }));
+  return { ...(images.length ? { images } : {}), ...(documents.length ? { documents } : {}) };
+}
 
 export function composerView(form, app) {
   const waiting = h("ul", { class: "waiting", "aria-label": "Waiting inputs", hidden: true });
@@ -24,9 +33,9 @@ export function composerView(form, app) {
   const send = h("button", { type: "submit", class: "primary" }, "Send");
   const stop = h("button", { type: "button", class: "stop", hidden: true, on: { click: () => app.interrupt() } }, "Interrupt");
   const file = h("input", { type: "file", hidden: true, on: { change: () => { attach([...file.files]); file.value = ""; } } });
-  file.accept = TYPES.join(",");
+  file.accept = [...TYPES, PDF].join(",");
   file.multiple = true;
-  const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Image");
+  const picture = h("button", { type: "button", class: "quiet picture-button", on: { click: () => file.click() } }, "Attach");
   const hint = h("span", { class: "hint faint" });
   const pictures = h("div", { class: "pictures", hidden: true });
   const paths = completionView(box, () => { grow(); app.saveDraft(box.value); });
@@ -45,11 +54,11 @@ export function composerView(form, app) {
     }
   });
   box.addEventListener("paste", (e) => {
-    const files = [...e.clipboardData.files].filter((f) => TYPES.includes(f.type));
+    const files = [...e.clipboardData.files].filter(takes);
     if (files.length) { e.preventDefault(); attach(files); }
   });
   form.addEventListener("dragover", (e) => e.preventDefault());
-  form.addEventListener("drop", (e) => { e.preventDefault(); attach([...e.dataTransfer.files].filter((f) => TYPES.includes(f.type))); });
+  form.addEventListener("drop", (e) => { e.preventDefault(); attach([...e.dataTransfer.files].filter(takes)); });
 
   function grow() {
     box.style.height = "auto";
@@ -58,8 +67,9 @@ export function composerView(form, app) {
 
   async function attach(files) {
     for (const f of files) {
-      if (!TYPES.includes(f.type)) { app.notice(`${f.name} was not attached: images must be PNG, JPEG, GIF or WebP.`); continue; }
-      if (f.size > MOST_IMAGE) { app.notice(`${f.name} was not attached: it is larger than 5 MB.`); continue; }
+      if (!takes(f)) { app.notice(`${f.name} was not attached: it must be a PDF, or a PNG, JPEG, GIF or WebP image.`); continue; }
+      const most = f.type === PDF ? MOST_PDF : MOST_IMAGE;
+      if (f.size > most) { app.notice(`${f.name} was not attached: it is larger than ${most / 1e6} MB.`); continue; }
       const data = await new Promise((done, fail) => {
         const reader = new FileReader();
         reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
@@ -73,8 +83,8 @@ export function composerView(form, app) {
 
   function drawPictures() {
     pictures.replaceChildren(...images.map((image, n) => {
-      const img = h("img", { alt: image.name ?? "" });
-      img.src = `data:${image.media_type};base64,${image.data}`;
+      const img = image.media_type === PDF ? h("span", { class: "faint" }, `PDF ${image.name ?? ""}`) : h("img", { alt: image.name ?? "" });
+      if (image.media_type !== PDF) img.src = `data:${image.media_type};base64,${image.data}`;
       return h("span", { class: "picture-chip" }, img, h("button", {
         type: "button", class: "quiet", "aria-label": `Remove ${image.name ?? "the image"}`,
         on: { click: () => { images.splice(n, 1); drawPictures(); box.focus(); } },
@@ -184,7 +194,7 @@ export function outbox(id, { changed, arrived, refused }) {
       i.sending = true;
       changed();
       try {
-        await api.send(id, { input: i.id, text: i.text, mode: i.mode, ...(i.images?.length ? { images: i.images.map(({ media_type, data, name }) => ({ media_type, data, name })) } : {}) });
+        await api.send(id, { input: i.id, text: i.text, mode: i.mode, ...attachments(i.images ?? []) });
         remove(i.id);
         arrived();
       } catch (e) {

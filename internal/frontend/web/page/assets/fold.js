@@ -31,7 +31,7 @@ export function stateBefore(session, tail) {
   const s = emptyState();
   if (!tail?.after) return s;
   Object.assign(s, { session, seq: tail.after, open: true, host: tail.opened ?? {}, created: Date.parse(tail.created), partial: true, earlier: tail.earlier });
-  for (const i of tail.inputs ?? []) s.waiting.push({ id: i.input, text: i.text, images: i.images ?? [], mode: i.mode || "queue", by: i.by, at: Date.parse(i.at), held: i.held });
+  for (const i of tail.inputs ?? []) s.waiting.push({ id: i.input, text: i.text, images: [...i.images ?? [], ...i.documents ?? []], mode: i.mode || "queue", by: i.by, at: Date.parse(i.at), held: i.held });
   for (const j of tail.jobs ?? []) s.jobs.push({ ...j, at: Date.parse(j.at), ended: null, endedAt: 0 });
   return s;
 }
@@ -108,7 +108,7 @@ const kinds = {
     check(!s.accepted.has(d.input), `input "${d.input}" was accepted before`);
     s.accepted.add(d.input);
     if (s.partial) s.waiting = s.waiting.filter((i) => i.id !== d.input); // it was not there before
-    s.waiting.push({ id: d.input, text: d.text ?? "", images: d.images ?? [], mode: d.mode || "queue", by: e.by, at, held: false });
+    s.waiting.push({ id: d.input, text: d.text ?? "", images: [...d.images ?? [], ...d.documents ?? []], mode: d.mode || "queue", by: e.by, at, held: false });
   },
   "input.held": ({ s, d, check }) => {
     const input = s.waiting.find((i) => i.id === d.input);

@@ -45,6 +45,7 @@ export function promptView(input, words) {
 }
 
 function imageElement(image) {
+  if (image.media_type === "application/pdf") return h("p", { class: "faint" }, `PDF ${named(image.name ?? "")}${image.pages ? `, ${image.pages} pages` : ""}`);
   if (!/^image\/(?:png|jpeg|gif|webp)$/.test(image.media_type)) return h("p", { class: "faint" }, `An image of type ${named(String(image.media_type))}`);
   const el = h("img", { class: "picture-in", alt: image.name ? named(image.name) : "Attached image" });
   el.src = `data:${image.media_type};base64,${image.data}`;

@@ -1,0 +1,57 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc/pdf"
+	"github.com/settle-agent/settle/model"
+)
+
+// attach adds the input's documents to its item: as documents where the model takes them, else
+// their text.
+func (w *walk) attach(item *model.Item, in event.Input) {
+	for _, d := range in.Documents {
+		why := w.documentOmitted(in, d)
+		if why == "" {
+			d.Text, d.Problem = "", "" // the model has the document itself
+			item.Documents = append(item.Documents, d)
+			continue
+		}
+		item.Text = appendLine(item.Text, documentText(d, why))
+	}
+}
+
+// documentOmitted returns the reason why the model does not receive the document itself, "" if
+// there is none.
+func (w *walk) documentOmitted(in event.Input, d event.Document) string {
+	switch most := w.target.DocumentPages; {
+	case most == 0:
+		return "the model does not take PDFs"
+	case d.Encrypted:
+		return "it is encrypted"
+	case d.Pages > most:
+		return fmt.Sprintf("the model takes PDFs of at most %d pages", most)
+	case w.refused.omitDocuments[in.ID]:
+		return "the provider refused it"
+	}
+	return ""
+}
+
+// documentText is a document for a model that does not receive it.
+func documentText(d event.Document, why string) string {
+	name := documentName(d)
+	switch {
+	case d.Text == "":
+		return fmt.Sprintf("[%s: omitted because %s; settle read no text in it: %s]", name, why,
+			cmp.Or(d.Problem, "it was not read"))
+	case d.Problem != "":
+		d.Text += fmt.Sprintf("\n[not complete: %s]", d.Problem)
+	}
+	return fmt.Sprintf(
+		"[The text of %s, a PDF of %s: %s]\n%s\n[end of %s]", name, pdf.Pages(d.Pages), why, d.Text, name,
+	)
+}
+
+func documentName(d event.Document) string { return cmp.Or(d.Name, "document.pdf") }

@@ -1,0 +1,15 @@
+package pdf
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsSupervisor()
+	RunAsExtractor()
+	os.Exit(leak.Run(m))
+}
