@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/model/transport/sigv4"
 )
 
 // renewDelay is the minimum delay before a key_command runs again after it printed the same
@@ -50,7 +51,17 @@ func (k *key) masked(r *redact.Redactor) {
 		}
 	}
 	k.redactors = append(live, weak.Make(r))
-	r.Add(k.value)
+	mask(r, k.value)
+}
+
+// mask adds a key, and the secrets within AWS credentials.
+func mask(r *redact.Redactor, key string) {
+	r.Add(key)
+	for _, secret := range sigv4.Secrets(key) {
+		if secret != "" {
+			r.Add(secret)
+		}
+	}
 }
 
 // set replaces the key, after it is masked (C15), and reports whether the key changed.
@@ -59,7 +70,7 @@ func (k *key) set(value string) bool {
 	defer k.mu.Unlock()
 	for _, p := range k.redactors {
 		if r := p.Value(); r != nil {
-			r.Add(value)
+			mask(r, value)
 		}
 	}
 	changed := k.value != value

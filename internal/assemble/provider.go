@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/model/gemini"
 	"github.com/settle-agent/settle/model/openai"
 	"github.com/settle-agent/settle/model/transport"
+	"github.com/settle-agent/settle/model/transport/sigv4"
 )
 
 // keyTimeout bounds a key_command.
@@ -79,6 +80,13 @@ func (o Options) endpoint(c config.Choice, k *key) transport.Endpoint {
 	if k.fetch != nil {
 		endpoint.Renew = k.renew
 	}
+	switch p := c.Provider; p.Auth {
+	case config.AuthSigV4:
+		endpoint.Sign = sigv4.Signer{Region: p.Region, Service: p.Service}.Sign
+	default:
+		endpoint.Auth = transport.Auth(p.Auth)
+	}
+	endpoint.RenewForbidden = c.Provider.Service != "" // of AWS
 	for name, value := range c.Provider.Headers {
 		endpoint.Header.Set(name, value)
 	}
@@ -116,12 +124,14 @@ func (o Options) transport(p config.Provider) transport.Config {
 // authHint states how to replace a refused key.
 func authHint(p config.Provider) string {
 	switch {
+	case len(p.KeyCommand) > 0 && p.KeyEnv == "":
+		return "check what the provider's key_command prints"
+	case p.Auth == config.AuthSigV4:
+		return "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and the rights of that identity"
 	case p.KeyEnv != "":
 		return "set " + p.KeyEnv + " to a valid key"
 	case p.KeyFile != "":
 		return "put a valid key into " + p.KeyFile + ", or run \"settle setup\""
-	case len(p.KeyCommand) > 0:
-		return "check what the provider's key_command prints"
 	}
 	return fmt.Sprintf("name a key with key_env under [providers.%s]", p.Name)
 }

@@ -25,6 +25,7 @@
 //   - error.go: errors about settings, models and keys
 //   - keep.go: writes a chosen model and its key to the user's file
 //   - started.go: the model and server that a session was started with
+//   - preset.go: addresses and keys of cloud services
 //   - key.go: a provider's key, from its variable, file or command
 //   - mcpjson.go: a project's .mcp.json and its recorded trust
 //   - origin.go: the sources of a value and their order

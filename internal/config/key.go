@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -22,6 +24,9 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 			return checked(p, key, p.KeyEnv)
 		}
 	}
+	if p.Auth == AuthSigV4 && len(p.KeyCommand) == 0 && p.KeyFile == "" {
+		return r.awsKey(p)
+	}
 	if p.KeyFile != "" {
 		if p.fileErr != nil {
 			return "", &KeyError{Provider: p.Name, Message: fmt.Sprintf("key_file cannot be used: %v", p.fileErr)}
@@ -34,6 +39,9 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 			return "", &KeyError{Provider: p.Name, Message: fmt.Sprintf("key_command failed: %v", err)}
 		}
 		key := strings.TrimSpace(out)
+		if compact := new(bytes.Buffer); p.Auth == AuthSigV4 && json.Compact(compact, []byte(key)) == nil {
+			key = compact.String()
+		}
 		if key == "" {
 			return "", &KeyError{Provider: p.Name, Message: "key_command printed nothing"}
 		}
@@ -46,6 +54,23 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 		Provider: p.Name, Variable: p.KeyEnv,
 		Message: fmt.Sprintf("there is no key; set %s, or run \"settle setup\" in a terminal", p.KeyEnv),
 	}
+}
+
+// awsKey returns AWS credentials of the environment, as JSON.
+func (r *Resolved) awsKey(p Provider) (string, error) {
+	get := func(name string) string { return strings.TrimSpace(r.in.Getenv(name)) }
+	id, secret := get("AWS_ACCESS_KEY_ID"), get("AWS_SECRET_ACCESS_KEY")
+	if id == "" || secret == "" {
+		return "", &KeyError{
+			Provider: p.Name, Variable: "AWS_ACCESS_KEY_ID",
+			Message: "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
+				"key_command = [\"aws\", \"configure\", \"export-credentials\"]",
+		}
+	}
+	data, err := json.Marshal(map[string]string{ // as package sigv4 reads it
+		"AccessKeyId": id, "SecretAccessKey": secret, "SessionToken": get("AWS_SESSION_TOKEN"),
+	})
+	return string(data), err
 }
 
 // maxKey bounds a file with a key, in bytes.

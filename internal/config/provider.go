@@ -27,6 +27,13 @@ const (
 type Provider struct {
 	Name string
 	Wire Wire
+	// Preset names the cloud service whose defaults the provider has; empty for none. Its address
+	// is made of the other three. Service is the service's name in signatures.
+	Preset                    string
+	Resource, Region, Project string
+	Service                   string
+	// Auth is how the key is sent.
+	Auth Auth
 	// BaseURL has no trailing slash; empty if the user must give it.
 	BaseURL string
 	// Model is the default model; can be empty.
@@ -107,6 +114,7 @@ func (l *loader) provider(t *table, name string) {
 			Message: "a provider name consists of lower-case letters, digits, dots, - and _",
 		})
 	}
+	l.preset(t, &p)
 	get(t, "wire", &p.Wire, asWire)
 	get(t, "model", &p.Model, asText)
 	if get(t, "base_url", &p.BaseURL, asURL) {
@@ -145,6 +153,7 @@ func (l *loader) provider(t *table, name string) {
 		get(limits, "max_concurrent", &p.MaxConcurrent, asCount)
 		limits.done()
 	}
+	l.address(t, &p)
 	t.done()
 	if _, isSet := t.values["wire"]; !isSet && p.Wire == "" {
 		t.fail("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))

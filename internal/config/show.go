@@ -112,6 +112,8 @@ func (r *Resolved) KeySource(p Provider) string {
 		return "from " + p.KeyFile
 	case len(p.KeyCommand) > 0:
 		return "from key_command: " + strings.Join(p.KeyCommand, " ")
+	case p.Auth == AuthSigV4:
+		return "from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 	case p.bearer:
 		return "from the header Authorization"
 	case r.needsKey(p):
@@ -136,7 +138,9 @@ func (s *section) add(key, value string, origin Origin) {
 func (r *Resolved) providerLines(p Provider) []Line {
 	s := &section{prefix: "providers." + p.Name + "."}
 	add := s.add
+	add("preset", p.Preset, p.Origin)
 	add("wire", string(p.Wire), p.Origin)
+	add("auth", string(p.Auth), p.Origin)
 	add("base_url", p.BaseURL, p.BaseURLOrigin)
 	add("model", p.Model, p.Origin)
 	if p.KeyEnv != "" {

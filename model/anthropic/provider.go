@@ -25,7 +25,9 @@ package anthropic
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/settle-agent/settle/model"
@@ -52,14 +54,43 @@ type Provider struct{ options transport.Options }
 
 // New returns a provider.
 func New(o Options) *Provider {
+	if onVertex(o.BaseURL) {
+		o.Extra = maps.Clone(o.Extra)
+		if o.Extra == nil {
+			o.Extra = map[string]any{}
+		}
+		o.Extra["anthropic_version"], o.Extra["model"] = vertexVersion, nil // the path has the model
+	}
 	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
 // path is what the base URL is followed by.
 const path = "/v1/messages"
 
+// vertexVersion is the version of the API in the body of requests to Google's Vertex AI.
+const vertexVersion = "vertex-2023-10-16"
+
+// onVertex reports whether a base URL is that of Anthropic's models on Google's Vertex AI
+// (platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai).
+func onVertex(baseURL string) bool {
+	return strings.HasSuffix(strings.TrimRight(baseURL, "/"), "/publishers/anthropic")
+}
+
+// pathOf returns what the base URL is followed by for a model.
+func (p *Provider) pathOf(model string) string {
+	if onVertex(p.options.BaseURL) {
+		return "/models/" + url.PathEscape(model) + ":streamRawPredict"
+	}
+	return path
+}
+
 // URL implements [model.Locator].
-func (p *Provider) URL() string { return p.options.URL(path) }
+func (p *Provider) URL() string {
+	if onVertex(p.options.BaseURL) { // the address has the model in it
+		return p.options.URL("/models")
+	}
+	return p.options.URL(path)
+}
 
 // Stream implements [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
@@ -69,7 +100,8 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 		r.fillThinking()
 	}
 	return p.options.Post(ctx, r, &transport.Request{
-		Path: path, Header: p.header(known), Activity: req.Activity, Secret: req.Secret, Authorize: authorize,
+		Path: p.pathOf(req.Model), Header: p.header(known), Activity: req.Activity, Secret: req.Secret,
+		Authorize: authorize,
 	}, &decoder{search: req.Search})
 }
 

@@ -100,9 +100,14 @@ func abs(n int) int { return max(n, -n) }
 type Table map[string]Model
 
 // Lookup returns the model with the name. The name may have a vendor's prefix
-// ("anthropic/claude-opus-5-5").
+// ("anthropic/claude-opus-5-5"), also as Amazon Bedrock writes it ("us.anthropic.claude-opus-4-8").
 func (t Table) Lookup(name string) (Model, bool) {
 	name = strings.ToLower(name)
+	for _, vendor := range []string{"anthropic.", "openai.", "google."} {
+		if before, rest, found := strings.Cut(name, vendor); found && !strings.ContainsAny(before, "/-") {
+			name = rest
+		}
+	}
 	for {
 		if m, ok := t.lookup(name); ok {
 			return m, true

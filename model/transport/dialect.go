@@ -37,5 +37,9 @@ func DialectOf(host string) Dialect {
 			return dialect
 		}
 	}
+	// Regions of Vertex AI have hosts of their own.
+	if strings.HasSuffix(host, "-aiplatform.googleapis.com") || strings.HasSuffix(host, ".rep.googleapis.com") {
+		return domains()["aiplatform.googleapis.com"]
+	}
 	return Dialect{}
 }

@@ -27,6 +27,12 @@ type Endpoint struct {
 	BaseURL string
 	// Key returns the provider's key; each request calls it. nil or "" sends no key.
 	Key func(context.Context) (string, error)
+	// Auth is how a key is sent; "" leaves it to the wire format.
+	Auth Auth
+	// Sign, if set, signs each request with the key instead of sending it.
+	Sign func(req *http.Request, body []byte, key string) error
+	// RenewForbidden reports that the server refuses an expired key with a 403, as AWS does.
+	RenewForbidden bool
 	// Renew, if set, is called with a key that was refused (401), and reports
 	// whether Key has another one now.
 	Renew func(ctx context.Context, refused string) (bool, error)
@@ -43,6 +49,31 @@ type Endpoint struct {
 	AuthHint string
 	// Now is the clock for dates in answers; nil means time.Now.
 	Now func() time.Time
+}
+
+// Auth is how a key is sent.
+type Auth string
+
+// The ways to send a key.
+const (
+	AuthBearer Auth = "bearer"  // Authorization: Bearer KEY
+	AuthAPIKey Auth = "api-key" // api-key: KEY, as Azure has it
+)
+
+// authorize puts the key into the headers of a request.
+func (e *Endpoint) authorize(req *http.Request, r *Request, key string) error {
+	switch {
+	case e.Sign != nil:
+		return e.Sign(req, r.Body, key)
+	case key == "":
+	case e.Auth == AuthAPIKey:
+		req.Header.Set("Api-Key", key)
+	case e.Auth == "" && r.Authorize != nil:
+		r.Authorize(req.Header, key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	return nil
 }
 
 // StaticKey returns a key that does not change.
@@ -150,7 +181,7 @@ func (e *Endpoint) key(ctx context.Context, r *Request) (string, error) {
 // Keys that a command prints expire.
 func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
 	var fault *model.Error
-	if e.Renew == nil || key == "" || !errors.As(err, &fault) || fault.Status != http.StatusUnauthorized {
+	if e.Renew == nil || key == "" || !errors.As(err, &fault) || !e.refusesKey(fault.Status) {
 		return err
 	}
 	renewed, failed := e.Renew(ctx, key)
@@ -162,6 +193,11 @@ func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
 	}
 	fault.Renewed = renewed && failed == nil
 	return fault
+}
+
+// refusesKey reports whether a status can be that of an expired key.
+func (e *Endpoint) refusesKey(status int) bool {
+	return status == http.StatusUnauthorized || e.RenewForbidden && status == http.StatusForbidden
 }
 
 // request makes r a request with the key, and returns the body that it sends.
@@ -187,14 +223,19 @@ func (e *Endpoint) request(ctx context.Context, r *Request, key string) (*http.R
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "settle")
 	maps.Copy(req.Header, r.Header)
-	switch {
-	case key != "" && r.Authorize != nil:
-		r.Authorize(req.Header, key)
-	case key != "":
-		req.Header.Set("Authorization", "Bearer "+key)
+	if e.Sign == nil {
+		err = e.authorize(req, r, key)
 	}
 	for name, values := range e.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	if e.Sign != nil { // the signature covers all headers
+		err = e.authorize(req, r, key)
+	}
+	if err != nil {
+		fault := model.NewError(model.ErrAuth, "cannot sign the request: %w", err)
+		fault.URL, fault.Hint = publicURL(u), e.AuthHint
+		return nil, nil, fault
 	}
 	return req, body, nil
 }

@@ -19,6 +19,7 @@ const sidebar = [
     text: "Guides",
     items: [
       page("Terminal", "/docs/terminal"),
+      page("Clouds", "/docs/clouds"),
       page("PDFs", "/docs/pdf"),
       page("Scripts and batches", "/docs/scripts"),
       page("CI", "/docs/ci"),
