@@ -10,7 +10,7 @@
 // which a command can change at any time; a walk uses descriptors and follows no link (package
 // internal/disk).
 //
-// Read search.go first; ignore.go and wildmatch.go implement .gitignore. Package policy
+// Read search.go first. Package internal/disk/ignore implements .gitignore. Package policy
 // decides whether a call runs and which files are secret.
 //
 // Other files:

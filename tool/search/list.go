@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/ignore"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -84,7 +85,7 @@ type node struct {
 	mark      string // "/" for a directory, "@" for a link
 	below     string // path from the root, with slashes
 	rel       string // path from the top of the repository, with a slash
-	ig        *ignores
+	ig        *ignore.Rules
 	children  []*node
 	hidden    int // number of entries that are not shown
 	truncated bool
@@ -98,7 +99,7 @@ func (t *tree) build(root disk.Place, depth int) (*node, error) {
 	}
 	defer d.Close()
 	t.root = d
-	ig, rel := ignoresAbove(root.Real)
+	ig, rel := ignore.Above(root.Real)
 	top := &node{below: ".", rel: rel, ig: ig, mark: "/"}
 	if err := t.fill(top); err != nil {
 		return nil, err
@@ -145,9 +146,9 @@ func (t *tree) fill(n *node) error {
 		return err
 	}
 	n.truncated = len(entries) >= maxDirEntries
-	ig := n.ig.enter(d, n.rel, onDisk(d))
+	ig := n.ig.Enter(d, n.rel, ignore.OnDisk(d))
 	for _, e := range entries {
-		if e.Name() == ".git" || ig.ignored(n.rel+e.Name(), e.IsDir()) {
+		if e.Name() == ".git" || ig.Ignored(n.rel+e.Name(), e.IsDir()) {
 			continue
 		}
 		if t.room == 0 {

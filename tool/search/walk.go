@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/ignore"
 )
 
 // entry is a file or directory of a walk. Its Info must not be used, because it reads by
@@ -39,7 +40,7 @@ func walk(ctx context.Context, root disk.Place, visit func(entry) error) error {
 		return err
 	}
 	defer d.Close()
-	ig, top := ignoresAbove(root.Real)
+	ig, top := ignore.Above(root.Real)
 	w := walker{ctx: ctx, visit: visit, top: top}
 	return w.dir(d, root.Named, "", ig)
 }
@@ -51,7 +52,7 @@ type walker struct {
 }
 
 // dir visits the entries of a directory, whose path from the root is rel.
-func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
+func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignore.Rules) error {
 	entries, err := readDir(w.ctx, d, 0)
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
@@ -59,7 +60,7 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
 	if err != nil {
 		return nil //nolint:nilerr // Not ours to read: nothing to find in it.
 	}
-	ig = ig.enter(d, w.top+rel, func(name string) bool {
+	ig = ig.Enter(d, w.top+rel, func(name string) bool {
 		_, found := slices.BinarySearchFunc(entries, name,
 			func(d fs.DirEntry, name string) int { return strings.Compare(d.Name(), name) })
 		return found
@@ -69,7 +70,7 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		if name == ".git" || ig.ignored(w.top+rel+name, entryOf.IsDir()) {
+		if name == ".git" || ig.Ignored(w.top+rel+name, entryOf.IsDir()) {
 			continue
 		}
 		e := entry{DirEntry: entryOf, in: d, path: filepath.Join(path, name), rel: rel + name}
@@ -87,7 +88,7 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignores) error {
 }
 
 // below visits the entries of a directory entry.
-func (w *walker) below(e entry, ig *ignores) error {
+func (w *walker) below(e entry, ig *ignore.Rules) error {
 	if !e.IsDir() || e.depth() >= maxDepth {
 		return nil
 	}

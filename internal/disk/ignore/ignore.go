@@ -1,4 +1,4 @@
-package search
+package ignore
 
 import (
 	"io"
@@ -95,17 +95,17 @@ func (r *rule) matches(path, base string, isDir bool) bool {
 	return ok && r.pattern.matches(rest)
 }
 
-// ignores has the rules of a directory: its own and, through parent, those above it. Rules
-// nearer to a file win, and on one level the last rule.
-type ignores struct {
-	parent *ignores
+// Rules are the rules of a directory: its own and, through parent, the rules of the directories
+// above it. Rules nearer to a file win, and on one level the last rule. Nil is no rule.
+type Rules struct {
+	parent *Rules
 	depth  int // length of the directory's path from the top, with its slash
 	rules  []rule
 }
 
-// ignored reports whether a path from the top, with slashes, is excluded. The directories
+// Ignored reports whether a path from the top, with slashes, is excluded. The directories
 // above it are not.
-func (ig *ignores) ignored(path string, isDir bool) bool {
+func (ig *Rules) Ignored(path string, isDir bool) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	for level := ig; level != nil; level = level.parent {
 		for i := len(level.rules) - 1; i >= 0; i-- {
@@ -117,12 +117,12 @@ func (ig *ignores) ignored(path string, isDir bool) bool {
 	return false
 }
 
-// enter returns the rules of a directory, whose path from the top is rel, "" or ending in a
+// Enter returns the rules of a directory, whose path from the top is rel, "" or ending in a
 // slash; has reports whether it has an entry of a name. A repository within another follows
 // only its own rules.
-func (ig *ignores) enter(d *disk.Dir, rel string, has func(name string) bool) *ignores {
+func (ig *Rules) Enter(d *disk.Dir, rel string, has func(name string) bool) *Rules {
 	if has(".git") {
-		ig = (*ignores)(nil)
+		ig = (*Rules)(nil)
 		if info, err := d.Below(".git/info"); err == nil {
 			ig = ig.with(info, "exclude", rel)
 			info.Close()
@@ -135,16 +135,16 @@ func (ig *ignores) enter(d *disk.Dir, rel string, has func(name string) bool) *i
 }
 
 // with adds the rules of a file, if it exists.
-func (ig *ignores) with(d *disk.Dir, name, rel string) *ignores {
+func (ig *Rules) with(d *disk.Dir, name, rel string) *Rules {
 	rules := readRules(d, name)
 	if rules == nil {
 		return ig
 	}
-	return &ignores{parent: ig, depth: len(rel), rules: rules}
+	return &Rules{parent: ig, depth: len(rel), rules: rules}
 }
 
-// onDisk reports which entries a directory has.
-func onDisk(d *disk.Dir) func(name string) bool {
+// OnDisk reports which entries a directory has.
+func OnDisk(d *disk.Dir) func(name string) bool {
 	return func(name string) bool {
 		_, err := d.Lstat(name)
 		return err == nil
@@ -174,7 +174,7 @@ func readRules(d *disk.Dir, name string) []rule {
 func repositoryTop(dir string) (top string, found bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if d, err := disk.OpenDir(at); err == nil {
-			found = onDisk(d)(".git")
+			found = OnDisk(d)(".git")
 			d.Close()
 		}
 		if found {
@@ -186,9 +186,9 @@ func repositoryTop(dir string) (top string, found bool) {
 	}
 }
 
-// ignoresAbove returns the rules of root's parents, up to the top of its repository, and
-// root's path from there, "" or ending in a slash.
-func ignoresAbove(root string) (ig *ignores, rel string) {
+// Above returns the rules of root's parents, up to the top of its repository, and
+// root's path from there, "" or ending in a slash. root is a canonical path.
+func Above(root string) (ig *Rules, rel string) {
 	top, _ := repositoryTop(root)
 	below, err := filepath.Rel(top, root)
 	if err != nil || below == "." {
@@ -197,7 +197,7 @@ func ignoresAbove(root string) (ig *ignores, rel string) {
 	at := top
 	for name := range strings.SplitSeq(filepath.ToSlash(below), "/") {
 		if d, err := disk.OpenDir(at); err == nil {
-			ig = ig.enter(d, rel, onDisk(d))
+			ig = ig.Enter(d, rel, OnDisk(d))
 			d.Close()
 		}
 		at = filepath.Join(at, name)
