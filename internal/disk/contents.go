@@ -51,8 +51,16 @@ func Sum(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// BaseDir is the directory of package changes, beside the contents.
+func (s *ContentStore) BaseDir() string { return filepath.Join(s.dir, "base") }
+
 // Keep stores a content durably.
-func (s *ContentStore) Keep(content []byte) error {
+func (s *ContentStore) Keep(content []byte) error { return s.keep(content, ReplaceDurably) }
+
+// KeepUnflushed stores a content that is lost if the machine loses power soon.
+func (s *ContentStore) KeepUnflushed(content []byte) error { return s.keep(content, Replace) }
+
+func (s *ContentStore) keep(content []byte, replace func(path string, content []byte) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := filepath.Join(s.dir, Sum(content))
@@ -67,7 +75,7 @@ func (s *ContentStore) Keep(content []byte) error {
 	if err := s.makeRoom(int64(len(content))); err != nil {
 		return err
 	}
-	if err := ReplaceDurably(path, content); err != nil {
+	if err := replace(path, content); err != nil {
 		return fmt.Errorf("cannot keep what a file contained: %w", err)
 	}
 	s.size += int64(len(content))

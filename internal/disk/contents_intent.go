@@ -25,7 +25,12 @@ const (
 
 // Intend durably stores the planned change of a call.
 func (s *ContentStore) Intend(call string, arguments []byte, files json.RawMessage) error {
-	line, err := json.Marshal(intent{call, Sum(arguments), files})
+	return s.IntendSum(call, Sum(arguments), files)
+}
+
+// IntendSum is Intend with the hash of the arguments.
+func (s *ContentStore) IntendSum(call, arguments string, files json.RawMessage) error {
+	line, err := json.Marshal(intent{call, arguments, files})
 	if err != nil {
 		return fmt.Errorf("cannot keep what a call is about to do: %w", err)
 	}

@@ -53,3 +53,15 @@ func (d *Dir) Symlink(target, name string) error {
 
 // Chmod changes the mode of the directory itself.
 func (d *Dir) Chmod(mode fs.FileMode) error { return d.root.Chmod(".", mode) }
+
+// Stat describes the directory itself.
+func (d *Dir) Stat() (fs.FileInfo, error) { return d.root.Stat(".") }
+
+// ChangeMode sets the permissions of an entry, which must be a file or a directory.
+func (d *Dir) ChangeMode(name string, mode fs.FileMode) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	_, err := ChangeMode(d.root, name, func(fs.FileInfo) fs.FileMode { return mode })
+	return err
+}

@@ -52,6 +52,14 @@ func (w *WorkDir) Close() {
 	}
 }
 
+// Open opens the held directory, whatever has its name now. The caller closes it.
+func (w *WorkDir) Open() (*Dir, error) {
+	if w == nil {
+		return nil, errors.New("the working directory could not be opened")
+	}
+	return w.held.Below(".")
+}
+
 // Check returns a [WorkDirError] if a session that works in dir, which is the held directory,
 // would work in another one.
 func (w *WorkDir) Check(dir string) error {

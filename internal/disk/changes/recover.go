@@ -1,0 +1,148 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
+)
+
+// deathDelay is the time after the last sign of life in which a killed host's commands are
+// surely ended: their supervisors notice its end, and give them a grace.
+const deathDelay = aliveEvery + 2*time.Second
+
+// recover writes the records of the calls that a killed host left, and removes its base.
+func (r *Recorder) recover(ctx context.Context) error {
+	l, err := readBase(r.baseDir())
+	if l == nil || err != nil || len(l.open) == 0 {
+		return errors.Join(err, os.RemoveAll(r.baseDir()))
+	}
+	root, err := r.config.Dir.Open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	records := l.records(ctx, root, r.config)
+	for i, c := range l.open {
+		keep(r.config.Store, l.Get, records[i].Files)
+		intend(r.config.Store, c, records[i])
+	}
+	return os.RemoveAll(r.baseDir())
+}
+
+// CutCalls are the records of calls that a killed host left and no host has recovered yet.
+type CutCalls struct {
+	open    []opened
+	records []Record
+	copies
+}
+
+// Cut returns the records of the calls that a killed host left; nil if there are none. It changes
+// nothing.
+func Cut(ctx context.Context, c Config, root *disk.Dir) *CutCalls {
+	c.Limits = c.Limits.withDefaults()
+	l, err := readBase(c.Store.BaseDir())
+	if l == nil || err != nil || len(l.open) == 0 {
+		return nil
+	}
+	return &CutCalls{l.open, l.records(ctx, root, c), l.copies}
+}
+
+// Intended returns the detail of a call with its record, as [disk.ContentStore.Intended] does.
+func (c *CutCalls) Intended(call string, arguments []byte) json.RawMessage {
+	for i, o := range c.open {
+		if o.Call == call && o.Arguments == disk.Sum(arguments) {
+			return c.records[i].AddTo(nil)
+		}
+	}
+	return nil
+}
+
+// copies are the contents of a leftover base.
+type copies struct {
+	at   map[string]span
+	pack string // path of the contents
+}
+
+// Get returns an earlier content, or a [disk.MissingError].
+func (c *copies) Get(sum string) ([]byte, error) {
+	at, ok := c.at[sum]
+	if !ok {
+		return nil, &disk.MissingError{SHA256: sum}
+	}
+	pack, err := os.Open(c.pack)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = pack.Close() }() // it was only read
+	return readSpan(pack, at, sum)
+}
+
+// records returns a record for each open call. The last call has the changes, since the log does
+// not say which call made them.
+func (l *leftover) records(ctx context.Context, root *disk.Dir, c Config) []Record {
+	changes, err := l.compare(ctx, root, c)
+	out := make([]Record, len(l.open))
+	for i, one := range l.open {
+		out[i] = Record{At: l.alive.UTC(), Files: []Change{}}
+		if err != nil {
+			out[i].Why = err.Error()
+		}
+		for _, parallel := range l.open {
+			if parallel.Call != one.Call {
+				out[i].With = append(out[i].With, parallel.Call)
+			}
+		}
+	}
+	last := &out[len(out)-1]
+	last.More = max(0, len(changes)-maxNamed)
+	last.Files = append(last.Files, changes[:len(changes)-last.More]...)
+	return out
+}
+
+// compare returns the changes since the base. A change that happened after the host's end cannot
+// be undone, because somebody else made it.
+func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Change, error) {
+	w, err := tour(ctx, root, c.Limits, below(root.Path(), c.DataDir))
+	if err != nil {
+		return nil, err
+	}
+	reading := copier{root: root, limits: c.Limits, until: time.Now().Add(c.Limits.Time), old: l.tree, after: true}
+	now, err := reading.complete(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	all := compare(l.tree, now)
+	latest := l.alive.Add(deathDelay).UnixNano()
+	for n := range all {
+		if l.changedAt(root, w, all[n]) > latest {
+			all[n].Why = "it was changed after settle had been killed, or it is not known when"
+		}
+	}
+	return all, nil
+}
+
+// changedAt returns the latest time, in ns, at which a change can have happened.
+func (l *leftover) changedAt(root *disk.Dir, w walk, c Change) int64 {
+	if n, ok := w.nodes[c.Path]; ok {
+		return n.CTime
+	}
+	for name := path.Dir(c.Path); ; name = path.Dir(name) { // it was deleted: its directory changed with it
+		if n, ok := w.nodes[name]; ok {
+			return n.CTime
+		}
+		if name == "." {
+			break
+		}
+	}
+	info, err := root.Stat()
+	if err != nil || errors.Is(err, fs.ErrNotExist) {
+		return time.Now().UnixNano()
+	}
+	return nodeOf(info).CTime
+}

@@ -1,0 +1,17 @@
+package changes
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// nodeOf returns the node of an entry. Its ctime changes with each change of content or mode,
+// and no ordinary program can set it.
+func nodeOf(info fs.FileInfo) node {
+	n := plainNode(info)
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		n.CTime = stat.Ctim.Nano()
+		n.Inode, n.Device = stat.Ino, uint64(stat.Dev) //nolint:unconvert // its type differs between architectures
+	}
+	return n
+}
