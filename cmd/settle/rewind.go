@@ -16,14 +16,14 @@ import (
 )
 
 const rewindHelp = `Go back to before an input of a session: in a copy of the session, with the files
-that settle's own tools changed since as they were. INPUT is the id of an input or of
+that settle's own tools and commands changed since as they were. INPUT is the id of an input or of
 its turn, or its number; without it, settle takes the last one. A unique prefix of a
 session's id is enough.
 
 settle restores a file only if it is still as settle left it. settle keeps and reports
 files that another program has changed since. It copies the present files first; --undo
-reverts a rewind by that copy. settle cannot undo changes by commands and child agents,
-and lists them. It does not touch git's HEAD, index or stash.
+reverts a rewind by that copy. settle lists what it did not record of commands and what
+child agents did, and cannot undo it. It does not touch git's HEAD, index or stash.
 
 settle prints the planned changes and asks. --yes makes them without asking. The id of the
 copy goes to standard output, everything else to standard error.`

@@ -26,6 +26,7 @@
 //   - firstrequest.go: what a new session would send first
 //   - kinds.go: kinds of child agents, from the definitions of several formats
 //   - ceiling.go: the stricter of the user's and a client's settings
+//   - changes.go: which calls are recorded for a rewind
 //   - directory.go: which working directories are refused
 //   - extent.go: folders that a client adds to the sandbox
 //   - protected.go: files and folders that need a question to change

@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/ask"
@@ -31,6 +32,7 @@ type toolFactory struct {
 	ending  jobRules
 	web     webTools
 	lsp     languageServers
+	rewind  config.Rewind
 	editor  *file.Editor           // nil for none
 	private func(path string) bool // files whose lines no search of a folder returns; may be nil
 	newPlan func() *planning       // returns nil for none
@@ -60,7 +62,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 		selection: selection, confinement: c, servers: servers,
 		ending: jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
 		web:    webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
-		lsp:    o.languageServers(),
+		lsp:    o.languageServers(), rewind: r.Rewind,
 		editor: o.Editor, logger: logger, newPlan: o.planning,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
@@ -74,6 +76,7 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	t := &sessionTools{toolFactory: b, info: info, notices: &notices{logger: b.logger}, plans: b.newPlan()}
 	t.spool, t.discardSpool = spool(info.OutputDir)
 	t.workDir, _ = disk.HoldWorkDir(info.WorkDir) // one that cannot be opened: tools report it
+	t.changes = b.recorder(info, t.workDir)
 	t.commands = newSandboxes(b.sandbox, b.confinement, info.Marker)
 	t.programs = t.commands
 	if b.remote != nil { // servers run on this machine
@@ -83,9 +86,9 @@ func (b *toolFactory) toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 	tools, err := t.make()
 	if err != nil {
 		b.sessions.Delete(info.Marker)
-		t.workDir.Close()
+		defer t.workDir.Close()
 		return settle.Toolbox{}, errors.Join(
-			err, t.languages.Close(context.Background()), t.disconnect(context.Background()), t.discardSpool(),
+			err, t.changes.Close(context.Background()), t.languages.Close(context.Background()), t.disconnect(context.Background()), t.discardSpool(),
 		)
 	}
 	kit := settle.Toolbox{
@@ -111,8 +114,9 @@ type sessionTools struct {
 	spool        string // directory for long outputs; empty for none
 	discardSpool func() error
 	workDir      *disk.WorkDir
-	commands     *sandboxes // of commands
-	programs     *sandboxes // of MCP servers; the same as commands if both run on this machine
+	changes      *changes.Recorder // nil for none
+	commands     *sandboxes        // of commands
+	programs     *sandboxes        // of MCP servers; the same as commands if both run on this machine
 	connection   *executor.Remote
 	leave        func(context.Context) error // ends the connection; nil without one
 	jobs         *shell.Jobs
@@ -155,7 +159,7 @@ func (t *sessionTools) make() ([]tool.Tool, error) {
 		tools = append(tools, plan.Propose(t.plans))
 	}
 	if t.open = t.servers.open(t); t.open != nil {
-		tools = append(tools, t.open.Tools()...)
+		tools = append(tools, recorded(t.changes, false, t.open.Tools()...)...)
 	}
 	return tools, nil
 }
@@ -173,12 +177,12 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	if t.remote == nil {
 		commands = commands.In(t.workDir)
 		t.jobs = shell.NewJobs(commands)
-		return append(t.jobs.Tools(), fileTools(
+		return append(recorded(t.changes, false, t.jobs.Tools()...), recorded(t.changes, true, fileTools(
 			kept(info.OutputDir, file.Config{
 				Masked: info.Masked, Editor: t.editor, Checked: t.newErrors(),
 			}).In(t.workDir),
 			search.Config{Private: t.private}.In(t.workDir),
-		)...), nil
+		)...)...), nil
 	}
 	var err error
 	if t.connection, t.leave, err = t.remote.open(info, t.notices); err != nil {
@@ -200,7 +204,7 @@ func (t *sessionTools) close(ctx context.Context) error {
 	t.servers.roster.left(t.info.ID)
 	t.sessions.Delete(t.info.Marker)
 	defer t.workDir.Close()
-	err := errors.Join(t.endJobs(ctx), <-ended, t.disconnect(ctx), t.commands.discard())
+	err := errors.Join(t.endJobs(ctx), <-ended, t.disconnect(ctx), t.changes.Close(ctx), t.commands.discard())
 	if t.programs != t.commands {
 		err = errors.Join(err, t.programs.discard())
 	}

@@ -186,6 +186,11 @@ max_calls = 5
 max_tokens = 6
 max_cost = 0.5
 timeout = "9s"
+[rewind]
+commands = "off"
+max_files = 7
+max_bytes = 8
+timeout = "9s"
 `
 
 func TestEverySettingInAFile(t *testing.T) {
@@ -207,6 +212,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
 		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
+		Rewind:   config.Rewind{Commands: config.RewindOff, MaxFiles: 7, MaxBytes: 8, Timeout: 9 * time.Second},
 		LSP:      config.LSP{Use: "on", Servers: []string{"gopls"}, Timeout: 2 * time.Second},
 		Models: map[string]config.Model{"mine/org/name": {
 			Window: 1000, MaxOutput: 100, Images: &no, Thinking: &yes,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk/changes"
 )
 
 // Values of ExecutorInstall.
@@ -78,6 +79,7 @@ type Settings struct {
 	Terminal Terminal
 	Web      Web
 	LSP      LSP
+	Rewind   Rewind
 	// Executor is a command that connects to the executor; empty for this machine.
 	// ExecutorLease is how long the executor continues without contact to the host.
 	Executor      string
@@ -173,6 +175,20 @@ func LanguageServers() []string {
 	return []string{"gopls", "typescript-language-server", "pyright-langserver", "rust-analyzer"}
 }
 
+// Rewind decides which changes of commands settle records, so that a rewind can undo them.
+type Rewind struct {
+	Commands string        // on or off
+	MaxFiles int           // of the working directory; 0 for the default
+	MaxBytes int           // of copies; 0 for the default
+	Timeout  time.Duration // of a look at the files; 0 for the default
+}
+
+// Values of Rewind.Commands.
+const (
+	RewindOn  = "on"
+	RewindOff = "off"
+)
+
 // Web configures the web tools.
 type Web struct {
 	// Private are the private addresses that web_fetch can reach.
@@ -228,9 +244,13 @@ func defaults() Settings {
 		Sandbox:         Sandbox{Mode: event.Workspace, Network: "off"},
 		Web:             Web{Search: SearchOff},
 		LSP:             LSP{Use: LSPAuto, Servers: LanguageServers(), Timeout: 5 * time.Second},
-		Terminal:        Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
-		Providers:       builtin(),
-		Models:          map[string]Model{},
+		Rewind: Rewind{
+			Commands: RewindOn, MaxFiles: changes.DefaultFiles, MaxBytes: changes.DefaultBytes,
+			Timeout: changes.DefaultTime,
+		},
+		Terminal:  Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
+		Providers: builtin(),
+		Models:    map[string]Model{},
 	}
 }
 
@@ -325,7 +345,7 @@ func settings() []*setting {
 		choice("web.search", func(s *Settings) *string { return &s.Web.Search }, SearchOff, SearchProvider,
 			SearchCommand).may(refused),
 		names("web.search_command", func(s *Settings) *[]string { return &s.Web.SearchCommand }).may(refused),
-	}, reviewSettings(), terminalSettings(), languageSettings())
+	}, reviewSettings(), terminalSettings(), languageSettings(), rewindSettings())
 }
 
 // reviewSettings are the settings of reviewed approvals.
@@ -361,6 +381,17 @@ func languageSettings() []*setting {
 		namesOf("lsp.servers", func(s *Settings) *[]string { return &s.LSP.Servers }, LanguageServers()...).
 			may(tightens),
 		duration("lsp.timeout", func(s *Settings) *time.Duration { return &s.LSP.Timeout }).may(refused),
+	}
+}
+
+// rewindSettings are the settings of the record of changed files.
+func rewindSettings() []*setting {
+	return []*setting{
+		choice("rewind.commands", func(s *Settings) *string { return &s.Rewind.Commands }, RewindOn,
+			RewindOff).may(refused),
+		count("rewind.max_files", func(s *Settings) *int { return &s.Rewind.MaxFiles }).may(refused),
+		count("rewind.max_bytes", func(s *Settings) *int { return &s.Rewind.MaxBytes }).may(refused),
+		duration("rewind.timeout", func(s *Settings) *time.Duration { return &s.Rewind.Timeout }).may(refused),
 	}
 }
 

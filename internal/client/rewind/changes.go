@@ -1,13 +1,19 @@
 package rewind
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -23,26 +29,32 @@ const (
 	Keep     Action = "keep"     // the file stays; Why has the reason
 )
 
-// File is one that settle's tools changed.
+// File is a file, directory or link that a call changed.
 type File struct {
 	file.Target
-	// Was is the content before the first change, and Left the content after the last one;
-	// nil if there was no file.
-	Was, Left *file.Past
+	// Was is the version before the first change, and Left the version after the last one; nil if
+	// there was no file.
+	Was, Left *changes.Version
 	Do        Action
 	Why       string
+	// By are the commands that changed the file, or during which it changed.
+	By []string
 	// Between says that another program, such as a formatter, changed the file between two
 	// changes. Those changes are lost as well.
 	Between bool
 
-	unrecorded bool // by a version of settle that did not record the earlier content
-	imported   bool // only an imported log says that it changed
+	isInTree   bool   // the path is in Dir, without links, and a command changed it
+	lost       string // why its changes cannot be undone
+	unrecorded bool   // by a version of settle that did not record the earlier content
+	imported   bool   // only an imported log says that it changed
 }
 
-// Uncovered is something that may have changed files and cannot be undone.
+// Uncovered is something that may have changed files and cannot be undone. Why says why, if it
+// is not the general reason of the kind.
 type Uncovered struct {
 	Kind UncoveredKind
 	Text string
+	Why  string
 }
 
 // UncoveredKind is the kind of an action whose changes are unknown.
@@ -51,64 +63,173 @@ type UncoveredKind string
 // The kinds.
 const (
 	Command UncoveredKind = "command"
-	Call    UncoveredKind = "call" // of a file tool with an unknown ending
+	Call    UncoveredKind = "call" // of another tool
 	Child   UncoveredKind = "child"
 )
 
 // collector collects the changes of turns to files.
 type collector struct {
 	dir       string
+	real      string                                              // dir without links
 	intended  func(call string, arguments []byte) json.RawMessage // nil for none
 	files     []*File
 	byPath    map[string]*File
 	uncovered []Uncovered
+	names     map[string]string // of calls, by id
+	commands  int               // recorded calls
 	// isImported reports that the turn was imported: its log does not prove what it did to
 	// files here.
 	isImported bool
 }
 
-func collect(s event.State, first int, kept *disk.ContentStore) *collector {
-	c := &collector{dir: s.Host.Dir, intended: kept.Intended, byPath: map[string]*File{}}
+// step is one call that started, at the time at which its changes were complete.
+type step struct {
+	item       *event.Item
+	detail     json.RawMessage
+	at         time.Time
+	isImported bool
+}
+
+func collect(s event.State, first int, intended func(string, []byte) json.RawMessage) *collector {
+	c := &collector{
+		dir: s.Host.Dir, intended: intended, byPath: map[string]*File{}, names: map[string]string{},
+	}
+	c.real, _ = disk.Resolve(c.dir)
+	var steps []step
 	for _, t := range s.Turns[first:] {
-		c.isImported = t.StartSeq <= s.Imported
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started {
-				c.call(i)
+				steps = append(steps, c.step(i, t.StartSeq <= s.Imported))
 			}
 		}
 	}
+	// Calls can end in another order than they start.
+	slices.SortStableFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
+	for _, one := range steps {
+		c.isImported = one.isImported
+		c.call(one.item, one.detail)
+	}
 	for _, child := range s.Children {
 		if child.StartSeq >= s.Turns[first].StartSeq {
-			c.uncovered = append(c.uncovered, Uncovered{Child, cmp.Or(child.Title, child.Child)})
+			c.uncovered = append(c.uncovered, Uncovered{Kind: Child, Text: cmp.Or(child.Title, child.Child)})
 		}
 	}
 	return c
 }
 
-func (c *collector) call(i *event.Item) {
+// step returns the call with its detail, or with the changes that it intended if it was cut.
+func (c *collector) step(i *event.Item, isImported bool) step {
 	content := i.Content()
+	one := step{item: i, detail: content.Detail, at: i.EndedAt, isImported: isImported}
+	kind, text := nameOf(content)
+	c.names[i.ID] = content.Name
+	if kind == Command {
+		c.names[i.ID] = "$ " + text
+	}
+	if (i.Status == event.ItemAborted || i.Status == event.ItemOpen) && c.intended != nil &&
+		!hasChanges(content.Detail) {
+		if cut := c.intended(i.ID, []byte(content.RanWith())); cut != nil {
+			one.detail = cut
+		}
+	}
+	if record := changes.RecordOf(one.detail); record != nil {
+		one.at = record.At
+	}
+	return one
+}
+
+func hasChanges(detail json.RawMessage) bool {
+	return bytes.Contains(detail, []byte(`"changed"`)) || bytes.Contains(detail, []byte(`"files"`))
+}
+
+// nameOf describes a call: a command as it was typed, another call by its tool and arguments.
+func nameOf(content event.Content) (UncoveredKind, string) {
 	var args struct {
 		Command string `json:"command"`
 	}
 	if json.Unmarshal([]byte(content.RanWith()), &args) == nil && args.Command != "" {
-		c.uncovered = append(c.uncovered, Uncovered{Command, args.Command})
+		return Command, args.Command
+	}
+	return Call, content.Name + " " + content.RanWith()
+}
+
+func (c *collector) call(i *event.Item, raw json.RawMessage) {
+	content := i.Content()
+	kind, text := nameOf(content)
+	if record := changes.RecordOf(raw); record != nil {
+		c.record(i.ID, kind, text, record)
+		if len(content.Jobs) > 0 {
+			c.uncovered = append(c.uncovered, Uncovered{
+				kind, text,
+				"what its job " + strings.Join(content.Jobs, ", ") + " changed after the call is not recorded",
+			})
+		}
+		return
+	}
+	if kind == Command {
+		c.uncovered = append(c.uncovered, Uncovered{Kind: Command, Text: text})
 		return
 	}
 	if !slices.Contains([]string{"write", "edit", "apply_patch"}, content.Name) {
 		return
 	}
 	var detail file.Changes
-	if len(content.Detail) > 0 && json.Unmarshal(content.Detail, &detail) == nil {
-		c.changes(detail.Files)
+	if len(raw) > 0 && json.Unmarshal(raw, &detail) == nil {
+		c.changes(detail.Files) // of a cut call: whether they were made, the files themselves say
 		return
 	}
 	if i.Status == event.ItemAborted || i.Status == event.ItemOpen {
-		if c.intended != nil && json.Unmarshal(c.intended(i.ID, []byte(content.RanWith())), &detail) == nil {
-			c.changes(detail.Files) // whether they were made, the files themselves say
-			return
-		}
-		c.uncovered = append(c.uncovered, Uncovered{Call, content.Name + " " + content.RanWith()})
+		c.uncovered = append(c.uncovered, Uncovered{Kind: Call, Text: text})
 	}
+}
+
+// record adds the changes that were recorded around a call.
+func (c *collector) record(id string, kind UncoveredKind, text string, r *changes.Record) {
+	c.commands++
+	if r.Why != "" {
+		c.uncovered = append(c.uncovered, Uncovered{kind, text, r.Why})
+	}
+	if r.More > 0 {
+		why := fmt.Sprintf("%d more of its changes were not recorded", r.More)
+		c.uncovered = append(c.uncovered, Uncovered{kind, text, why})
+	}
+	by := []string{c.names[id]}
+	for _, parallel := range r.With {
+		if name := c.names[parallel]; name != "" {
+			by = append(by, name)
+		}
+	}
+	for _, one := range r.Files {
+		f, isNew := c.noteIn(one, len(r.With) > 0)
+		for _, name := range by {
+			if !isNew {
+				break
+			}
+			if !slices.Contains(f.By, name) {
+				f.By = append(f.By, name)
+			}
+		}
+	}
+}
+
+// noteIn notes a change of a path in the directory; isShared reports that other calls ran at the
+// same time. It reports false if one of them has recorded the same change.
+func (c *collector) noteIn(one changes.Change, isShared bool) (f *File, isNew bool) {
+	key := path.Clean(one.Path)
+	if f := c.byPath[key]; f != nil && !f.imported {
+		if changes.Same(f.Was, one.Before) && changes.Same(f.Left, one.After) {
+			return f, false
+		}
+		between := f.Between
+		c.note(key, file.Target{}, one.Before, one.After, true)
+		f.Between = f.Between && !isShared || between
+	} else {
+		c.note(key, file.Target{Dir: c.dir, Path: key}, one.Before, one.After, true)
+	}
+	f = c.byPath[key]
+	f.isInTree = f.isInTree || f.Path == key
+	f.lost = cmp.Or(f.lost, one.Why)
+	return f, true
 }
 
 // changes adds the changes of one call.
@@ -116,40 +237,65 @@ func (c *collector) changes(all []file.Change) {
 	for _, one := range all {
 		if one.From != "" &&
 			!slices.ContainsFunc(all, func(change file.Change) bool { return change.Path == one.From }) {
-			c.note(one.From, one.FromReal, one.Moved, nil, one.Moved != nil)
+			c.edited(one.From, one.FromReal, one.Moved, nil, one.Moved != nil)
 		}
 		if one.Path == "" {
 			continue
 		}
-		left := &file.Past{SHA256: one.SHA256}
+		left := &changes.Version{SHA256: one.SHA256}
 		if one.Kind == file.Delete {
 			left = nil
 		}
-		c.note(
+		c.edited(
 			one.Path, one.Real, one.Before, left,
 			one.Before != nil || one.Kind == file.Create || one.Kind == file.Move && one.Moved != nil,
 		)
 	}
 }
 
-func (c *collector) note(name, real string, was, left *file.Past, isRecorded bool) {
+// edited notes a change by a file tool.
+func (c *collector) edited(name, real string, was *file.Past, left *changes.Version, isRecorded bool) {
 	name = path.Clean(name)
-	f := c.byPath[name]
+	key := name
+	if rel, err := filepath.Rel(c.real, filepath.FromSlash(real)); real != "" && err == nil && filepath.IsLocal(rel) {
+		key = filepath.ToSlash(rel) // as commands' changes are recorded
+	}
+	if f := c.byPath[key]; f != nil && f.isInTree && !f.imported && changes.Same(f.Was, version(was)) &&
+		changes.Same(f.Left, left) {
+		f.By = nil // a command that ran at the same time has recorded the same change
+		return
+	}
+	c.note(key, file.Target{Dir: c.dir, Path: name, Real: real}, version(was), left, isRecorded)
+}
+
+// version returns the version of a file that a file tool recorded.
+func version(p *file.Past) *changes.Version {
+	if p == nil {
+		return nil
+	}
+	return &changes.Version{SHA256: p.SHA256, Mode: p.Mode}
+}
+
+// past is the inverse of version.
+func past(v *changes.Version) *file.Past {
+	if v == nil {
+		return nil
+	}
+	return &file.Past{SHA256: v.SHA256, Mode: v.Mode}
+}
+
+func (c *collector) note(key string, t file.Target, was, left *changes.Version, isRecorded bool) {
+	f := c.byPath[key]
 	switch {
 	case f == nil:
-		f = &File{Target: file.Target{Dir: c.dir, Path: name}}
-		c.byPath[name] = f
+		f = &File{Target: t}
+		c.byPath[key] = f
 		c.files = append(c.files, f)
 		fallthrough
 	case f.imported: // the first change that happened here counts
-		f.Real, f.Was, f.unrecorded, f.imported = real, was, !isRecorded, c.isImported
-	case isRecorded && !same(f.Left, was):
+		f.Real, f.Was, f.unrecorded, f.imported = t.Real, was, !isRecorded, c.isImported
+	case isRecorded && !changes.Same(f.Left, was):
 		f.Between = true
 	}
 	f.Left = left
-}
-
-// same reports whether two files have the same content, or there is neither.
-func same(a, b *file.Past) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.SHA256 == b.SHA256
 }

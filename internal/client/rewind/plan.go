@@ -2,6 +2,7 @@ package rewind
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -21,10 +23,12 @@ type Plan struct {
 	// Input is the text of the input, and At its time.
 	Input string
 	At    time.Time
-	// Files are the files that settle's tools changed since then, in the order of their
-	// first changes.
+	// Files are the files that settle's tools and commands changed since then, in the order of
+	// their first changes.
 	Files     []File
 	Uncovered []Uncovered
+	// Commands is the number of calls whose changes were recorded around them.
+	Commands int
 
 	// Dir is the directory of the session, which the paths are relative to.
 	Dir string
@@ -71,7 +75,8 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 		}
 	}
 	kept := disk.SessionContents(settle.Store{Dir: dataDir}.OutputDir(session))
-	c := collect(s, first, kept)
+	intended, content := cutCalls(ctx, kept, s.Host.Dir, dataDir)
+	c := collect(s, first, intended)
 	t := s.Turns[first]
 	p := &Plan{
 		Session:   session,
@@ -79,15 +84,54 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 		Input:     inputText(t),
 		At:        t.StartedAt,
 		Uncovered: c.uncovered,
+		Commands:  c.commands,
 		Dir:       s.Host.Dir,
 		dataDir:   dataDir,
-		content:   kept.Get,
+		content:   content,
 	}
 	for _, f := range c.files {
 		p.Files = append(p.Files, *f)
 	}
 	p.Check(ctx)
 	return p, nil
+}
+
+// cutCalls returns the recorded changes of calls that were cut, and where earlier contents are:
+// also of calls that a killed host left, if no host has opened the session since.
+func cutCalls(ctx context.Context, kept *disk.ContentStore, dir, dataDir string) (
+	intended func(string, []byte) json.RawMessage, content func(string) ([]byte, error),
+) {
+	root, err := openRoot(dir)
+	if err != nil {
+		return kept.Intended, kept.Get
+	}
+	defer root.Close()
+	dataDir, _ = disk.Resolve(dataDir)
+	left := changes.Cut(ctx, changes.Config{Store: kept, DataDir: dataDir}, root)
+	if left == nil {
+		return kept.Intended, kept.Get
+	}
+	return func(call string, arguments []byte) json.RawMessage {
+			if known := kept.Intended(call, arguments); known != nil {
+				return known
+			}
+			return left.Intended(call, arguments)
+		}, func(sum string) ([]byte, error) {
+			content, err := kept.Get(sum)
+			if errors.As(err, new(*disk.MissingError)) {
+				content, err = left.Get(sum)
+			}
+			return content, err
+		}
+}
+
+// openRoot opens the directory of a session.
+func openRoot(dir string) (*disk.Dir, error) {
+	real, err := disk.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	return disk.OpenDir(real)
 }
 
 // find returns the index of the turn that the input began.
@@ -131,34 +175,45 @@ func inputText(t *event.Turn) string {
 
 // Check reads the files on disk, and decides the action for each.
 func (p *Plan) Check(ctx context.Context) {
+	root, err := openRoot(p.Dir)
+	if err == nil {
+		defer root.Close()
+	}
 	for n := range p.Files {
 		f := &p.Files[n]
-		f.Do, f.Why = p.check(ctx, f)
+		if err != nil && f.isInTree {
+			f.Do, f.Why = Keep, err.Error()
+			continue
+		}
+		f.Do, f.Why = p.check(ctx, root, f)
 	}
 }
 
-func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
-	if f.imported {
+func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, string) {
+	switch {
+	case f.imported:
 		return Keep, "the log of the change was imported, which proves nothing about this file"
+	case f.lost != "":
+		return Keep, f.lost
 	}
-	now, err := f.Look(ctx)
+	now, _, err := f.look(ctx, root)
 	switch {
 	case err != nil:
 		return Keep, err.Error()
 	case f.unrecorded:
 		return Keep, "the log does not say what it was"
-	case same(now.Past, f.Was):
+	case f.same(now, f.Was):
 		return Same, "it is what it was"
-	case !same(now.Past, f.Left) && now.Past == nil:
+	case !f.same(now, f.Left) && now == nil:
 		return Keep, "another program deleted it since then"
-	case !same(now.Past, f.Left) && f.Left == nil:
+	case !f.same(now, f.Left) && f.Left == nil:
 		return Keep, "another program created it since then"
-	case !same(now.Past, f.Left):
+	case !f.same(now, f.Left):
 		return Keep, "another program changed it since then"
 	case f.Was == nil:
 		return Remove, "it was created"
 	}
-	_, err = p.content(f.Was.SHA256)
+	_, err = p.contentOf(f, now)
 	if missing := (*disk.MissingError)(nil); errors.As(err, &missing) {
 		return Keep, "its earlier content is not kept any more"
 	}
@@ -169,6 +224,15 @@ func (p *Plan) check(ctx context.Context, f *File) (Action, string) {
 		return Recreate, "it was deleted"
 	}
 	return Restore, ""
+}
+
+// contentOf returns the earlier content of a file, if it is another one than now.
+func (p *Plan) contentOf(f *File, now *changes.Version) ([]byte, error) {
+	if f.Was == nil || f.Was.Kind != changes.File ||
+		f.isInTree && now != nil && now.Kind == changes.File && now.SHA256 == f.Was.SHA256 {
+		return nil, nil
+	}
+	return p.content(f.Was.SHA256)
 }
 
 // Changes are the files to change.

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/store"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -40,14 +41,19 @@ type snapshot struct {
 
 // copiedEntry is a file as it was before the rewind, and as that left it.
 type copiedEntry struct {
-	Path string     `json:"path"`
-	Real string     `json:"real,omitempty"`
-	Was  *file.Past `json:"was,omitempty"`
-	Left *file.Past `json:"left,omitempty"`
-	Copy string     `json:"copy,omitempty"` // file in this directory; none if there was nothing
+	Path string           `json:"path"`
+	Real string           `json:"real,omitempty"`
+	Tree bool             `json:"tree,omitempty"` // File.isInTree
+	Was  *changes.Version `json:"was,omitempty"`
+	Left *changes.Version `json:"left,omitempty"`
+	Copy string           `json:"copy,omitempty"` // file in this directory; none if there was no content
 }
 
-const manifest = "manifest.json"
+const (
+	manifest = "manifest.json"
+	// maxCopyName bounds the part of a copy's name that is the file's own, in bytes.
+	maxCopyName = 200
+)
 
 // Fork copies the session up to the input, and restores the files if files says so. The
 // error names files that could not be restored; the Report has all that was done.
@@ -87,21 +93,24 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
 	}
 	r := Report{Snapshot: at}
+	root, _ := openRoot(p.Dir) // without it, no file in it is to be changed
+	if root != nil {
+		defer root.Close()
+	}
 	var errs []error
-	for _, f := range todo {
-		var content []byte
-		var err error
-		if f.Was != nil {
-			content, err = p.content(f.Was.SHA256)
-		}
+	for _, one := range inOrder(todo) {
+		f := one.file
+		content, err := p.contentOf(f, f.Left)
 		if err == nil {
-			err = f.Restore(ctx, f.Left, f.Was, content)
+			err = f.restore(ctx, root, one.from, one.to, content)
 		}
-		if err != nil {
+		switch {
+		case f.isInTree && f.Was == nil && changes.IsNotEmpty(err): // others' files are in it
+		case err != nil:
 			errs = append(errs, fmt.Errorf("cannot restore %q: %w", f.Path, err))
-			continue
+		case !one.isLater:
+			r.Restored = append(r.Restored, *f)
 		}
-		r.Restored = append(r.Restored, f)
 	}
 	return r, errors.Join(errs...)
 }
@@ -112,16 +121,23 @@ func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return err
 	}
+	root, _ := openRoot(p.Dir) // as in restore
+	if root != nil {
+		defer root.Close()
+	}
 	m := snapshot{Session: p.Session, Fork: fork, Input: p.Input, At: time.Now().UTC(), Dir: p.Dir}
 	for n, f := range todo {
-		now, err := f.Look(ctx)
+		now, content, err := f.look(ctx, root)
 		if err != nil {
 			return err
 		}
-		entry := copiedEntry{Path: f.Path, Real: f.Real, Was: now.Past, Left: f.Was}
-		if now.Past != nil {
-			entry.Copy = fmt.Sprintf("%04d-%s", n+1, filepath.Base(filepath.FromSlash(f.Path)))
-			if err := writeSynced(filepath.Join(at, entry.Copy), now.Content); err != nil {
+		entry := copiedEntry{Path: f.Path, Real: f.Real, Tree: f.isInTree, Was: now, Left: f.Was}
+		if now != nil && now.Kind == changes.File {
+			entry.Copy = fmt.Sprintf("%04d", n+1)
+			if base := filepath.Base(filepath.FromSlash(f.Path)); len(base) <= maxCopyName {
+				entry.Copy += "-" + base
+			}
+			if err := writeSynced(filepath.Join(at, entry.Copy), content); err != nil {
 				return err
 			}
 		}
@@ -170,11 +186,13 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 	copies := map[string]string{}
 	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, Dir: m.Dir}
 	for _, e := range m.Files {
-		if e.Was != nil && filepath.IsLocal(e.Copy) {
+		if e.Was != nil && e.Copy != "" && filepath.IsLocal(e.Copy) {
 			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)
 		}
 		p.Files = append(
-			p.Files, File{Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left},
+			p.Files, File{
+				Target: file.Target{Dir: m.Dir, Path: e.Path, Real: e.Real}, Was: e.Was, Left: e.Left, isInTree: e.Tree,
+			},
 		)
 	}
 	p.content = func(sum string) ([]byte, error) {

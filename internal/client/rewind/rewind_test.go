@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -28,6 +29,8 @@ import (
 type bench struct {
 	*testing.T
 	dir, data, session string
+	limits             changes.Limits
+	together           bool // the calls of a turn are in one response
 }
 
 // work begins with files, and runs a turn for each list of calls, of which each is a
@@ -73,6 +76,7 @@ func (b *bench) turns(turns ...[]call) {
 	b.Helper()
 	var steps []script.Step
 	for _, calls := range turns {
+		var all []script.Step
 		for _, c := range calls {
 			raw, err := json.Marshal(c.args)
 			if err != nil {
@@ -83,7 +87,13 @@ func (b *bench) turns(turns ...[]call) {
 					c.do(b)
 				}
 			})
-			steps = append(steps, script.Turn(first, script.Call(c.tool, string(raw))))
+			all = append(all, script.Call(c.tool, string(raw)))
+			if !b.together {
+				steps = append(steps, script.Turn(first, script.Call(c.tool, string(raw))))
+			}
+		}
+		if b.together {
+			steps = append(steps, script.Turn(all...))
 		}
 		steps = append(steps, script.Text("done"))
 	}
@@ -97,8 +107,12 @@ func (b *bench) turns(turns ...[]call) {
 		}, WorkDir: b.dir, Permission: settle.Allow,
 		Toolbox: func(info settle.SessionInfo) (settle.Toolbox, error) {
 			kept := disk.SessionContents(info.OutputDir)
-			intend := func(call tool.Call, files json.RawMessage) error { return kept.Intend(call.ID, call.Args, files) }
-			return settle.Toolbox{Tools: file.NewWorkspace(file.Config{Keep: kept.Keep, Intend: intend}).Tools()}, nil
+			intend := func(call tool.Call, files json.RawMessage) error {
+				return kept.Intend(call.ID, call.Args, files)
+			}
+			tools := file.NewWorkspace(file.Config{Keep: kept.Keep, Intend: intend}).Tools()
+			recorder, shell := b.recorder(info.OutputDir, b.limits)
+			return settle.Toolbox{Tools: append(tools, shell), Close: recorder.Close}, nil
 		},
 	})
 	if err != nil {
@@ -278,7 +292,8 @@ func TestChangesOfOthersAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := b.plan("1")
-	if diff := cmp.Diff([]string{"keep a", "keep c", "keep d", "keep new", "restore b", "restore e"}, did(p)); diff != "" {
+	want := []string{"keep a", "keep c", "keep d", "keep new", "restore b", "restore e"}
+	if diff := cmp.Diff(want, did(p)); diff != "" {
 		t.Error(diff)
 	}
 	text := strings.Join(p.Lines(), "\n")
@@ -377,7 +392,7 @@ func TestCrashes(t *testing.T) {
 			if err != nil && f.Was != nil {
 				t.Fatal(err)
 			}
-			if err := f.Restore(t.Context(), f.Left, f.Was, content); err != nil {
+			if err := f.restore(t.Context(), nil, f.Left, f.Was, content); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -395,12 +410,13 @@ func TestCrashes(t *testing.T) {
 	if _, err := ReadSnapshot(t.Context(), at); err == nil {
 		t.Error("a snapshot without its manifest was read")
 	}
-	if err := b.plan("").copyTo(t.Context(), filepath.Join(b.dir, "a", "no"), "fork", b.plan("").Changes()); err == nil {
+	at = filepath.Join(b.dir, "a", "no")
+	if err := b.plan("").copyTo(t.Context(), at, "fork", b.plan("").Changes()); err == nil {
 		t.Error("a snapshot was made where there can be none")
 	}
 }
 
-func sumOf(p *file.Past) string {
+func sumOf(p *changes.Version) string {
 	if p == nil {
 		return ""
 	}
@@ -552,14 +568,14 @@ func TestInputs(t *testing.T) {
 // What commands and children did is listed, once, and cannot act on a terminal.
 func TestUncovered(t *testing.T) {
 	all := []Uncovered{
-		{Command, "make"},
-		{Command, "make"},
-		{Command, "printf '\x1b[2J'"},
-		{Child, "look"},
-		{Call, "write {}"},
+		{Kind: Command, Text: "make"},
+		{Kind: Command, Text: "make"},
+		{Kind: Command, Text: "printf '\x1b[2J'"},
+		{Kind: Child, Text: "look"},
+		{Kind: Call, Text: "write {}"},
 	}
 	for range 20 {
-		all = append(all, Uncovered{Command, strings.Repeat("x", len(all))})
+		all = append(all, Uncovered{Kind: Command, Text: strings.Repeat("x", len(all))})
 	}
 	lines := (&Plan{Uncovered: all}).Lines()
 	text := strings.Join(lines, "\n")

@@ -46,16 +46,24 @@ func TestRewindStaysInsideUnderSwaps(t *testing.T) {
 				}
 			}
 			p := b.plan("")
+			root, err := openRoot(b.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer root.Close()
 			s := swap.Start(t, b.path(names[0]), b.path(names[1]))
-			for range swap.Calls(swapCalls) {
+			for round := range swap.Calls(swapCalls) {
+				for n := range p.Files {
+					p.Files[n].isInTree = round%2 == 1 // as if a command had changed them
+				}
 				p.Check(t.Context())
 				for _, f := range p.Changes() {
 					content, _ := p.content("")
 					if f.Was != nil {
 						content, _ = p.content(f.Was.SHA256)
 					}
-					_ = f.Restore(t.Context(), f.Left, f.Was, content) // most fail
-					_ = f.Restore(t.Context(), f.Was, f.Left, []byte("after\n"))
+					_ = f.restore(t.Context(), root, f.Left, f.Was, content) // most fail
+					_ = f.restore(t.Context(), root, f.Was, f.Left, []byte("after\n"))
 				}
 				wantUntouched(t, outside, s)
 			}

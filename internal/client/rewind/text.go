@@ -13,6 +13,8 @@ const (
 	// much of each.
 	maxUncovered = 12
 	widest       = 100
+	maxFiles     = 60 // are listed of a plan
+	maxRestored  = 20 // are named of a result
 )
 
 // Lines describes the plan for people. Control characters are neutralised.
@@ -25,26 +27,73 @@ func (p *Plan) Lines() []string {
 	if len(p.Changes()) > 0 {
 		out = append(out, "  in "+terminal.OneLine(p.Dir)+":")
 	}
-	for _, f := range p.Files {
-		line := fmt.Sprintf("  %-*s  %s", width, f.Do, terminal.OneLine(f.Path))
-		if f.Real != "" {
-			line += " → " + terminal.OneLine(f.Real)
+	by := ""
+	for _, f := range p.grouped() {
+		if name := terminal.Short(terminal.OneLine(strings.Join(f.By, " or ")), widest); name != by {
+			by = name
+			out = append(out, "  by "+by+":")
 		}
-		if f.Why != "" {
-			line += "  (" + terminal.OneLine(f.Why) + ")"
-		} else if f.Between {
-			line += "  (another program changed it in between; that change is undone as well)"
-		}
-		out = append(out, line)
+		out = append(out, f.line(width))
+	}
+	if more := len(p.Files) - maxFiles; more > 0 {
+		out = append(out, fmt.Sprintf("  … and %d more", more))
 	}
 	if len(p.Files) == 0 {
 		out = append(out, "  settle's tools changed no files since")
+	}
+	if note := p.Note(); note != "" {
+		out = append(out, note)
 	}
 	if len(p.Uncovered) == 0 {
 		return out
 	}
 	out = append(out, "Not covered, with unknown changes to files:")
 	return append(out, uncovered(p.Uncovered)...)
+}
+
+// grouped returns the first files: those of the file tools, then those of each command.
+func (p *Plan) grouped() []File {
+	all := slices.Clone(p.Files[:min(len(p.Files), maxFiles)])
+	order := map[string]int{"": 0}
+	rank := func(f File) int {
+		by := strings.Join(f.By, "\n")
+		if _, known := order[by]; !known {
+			order[by] = len(order)
+		}
+		return order[by]
+	}
+	for _, f := range all {
+		rank(f)
+	}
+	slices.SortStableFunc(all, func(a, b File) int { return rank(a) - rank(b) })
+	return all
+}
+
+// line describes one file; width is the width of the actions.
+func (f *File) line(width int) string {
+	line := fmt.Sprintf("  %-*s  %s", width, f.Do, terminal.OneLine(f.Path))
+	if f.isDirectory(f.Was) || f.isDirectory(f.Left) {
+		line += "/"
+	}
+	if f.Real != "" {
+		line += " → " + terminal.OneLine(f.Real)
+	}
+	if f.Why != "" {
+		return line + "  (" + terminal.OneLine(f.Why) + ")"
+	}
+	if f.Between {
+		line += "  (another program changed it in between; that change is undone as well)"
+	}
+	return line
+}
+
+// Note says what is never recorded of commands; empty if none ran.
+func (p *Plan) Note() string {
+	if p.Commands == 0 {
+		return ""
+	}
+	return "Not recorded: what commands changed outside of the directory, in .git, and in directories that " +
+		".gitignore excludes."
 }
 
 func uncovered(all []Uncovered) (out []string) {
@@ -61,7 +110,12 @@ func uncovered(all []Uncovered) (out []string) {
 		case Child:
 			text = "child agent: " + text
 		case Call:
-			text += " (it was interrupted, and its effect was not recorded)"
+			if u.Why == "" {
+				text += " (it was interrupted, and its effect was not recorded)"
+			}
+		}
+		if u.Why != "" {
+			text += " (" + terminal.OneLine(u.Why) + ")"
 		}
 		out = append(out, "  "+text)
 	}
@@ -77,8 +131,11 @@ func (r Report) Line() string {
 		return "no file was changed"
 	}
 	var names []string
-	for _, f := range r.Restored {
+	for _, f := range r.Restored[:min(len(r.Restored), maxRestored)] {
 		names = append(names, terminal.OneLine(f.Path))
+	}
+	if more := len(r.Restored) - maxRestored; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), strings.Join(names, ", "))
 }

@@ -7,14 +7,16 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/rewind"
+	"github.com/settle-agent/settle/internal/disk/changes"
 )
 
 // rewindPlan is what going back to before an input would do to files.
 type rewindPlan struct {
 	Turn      string        `json:"turn" jsonschema:"the turn that the input began"`
 	Input     string        `json:"input" jsonschema:"the text of the input"`
-	Files     []rewindFile  `json:"files" jsonschema:"those that settle's tools changed since"`
+	Files     []rewindFile  `json:"files" jsonschema:"those that settle's tools and commands changed since"`
 	Uncovered []rewindOther `json:"uncovered" jsonschema:"what may have changed files and cannot be undone"`
+	Note      string        `json:"note,omitempty" jsonschema:"what is never recorded of commands, for people"`
 }
 
 // rewindFile is a file, and its planned change.
@@ -22,12 +24,15 @@ type rewindFile struct {
 	Path   string        `json:"path"`
 	Action rewind.Action `json:"action"`
 	Why    string        `json:"why,omitempty"`
+	Kind   changes.Kind  `json:"kind,omitempty" jsonschema:"directory or link; none for a file"`
+	By     []string      `json:"by,omitempty" jsonschema:"the commands and other calls during which it changed"`
 }
 
 // rewindOther is something that settle does not undo.
 type rewindOther struct {
 	Kind rewind.UncoveredKind `json:"kind"`
 	Text string               `json:"text"`
+	Why  string               `json:"why,omitempty" jsonschema:"why settle could not record what it changed"`
 }
 
 // newRewind asks to go back.
@@ -61,7 +66,7 @@ func rewindRoutes() []route {
 			method:   "POST",
 			path:     "/api/sessions/{id}/rewind",
 			name:     "rewindSession",
-			summary:  "Go back to before an input: in a copy of the session, with the files that settle's tools changed since as they were.",
+			summary:  "Go back to before an input: in a copy of the session, with the files that settle's tools and commands changed since as they were.",
 			body:     newRewind{},
 			status:   http.StatusCreated,
 			answer:   rewound{},
@@ -78,12 +83,12 @@ func (s *Server) planRewind(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := rewindPlan{Turn: p.Turn, Input: p.Input, Files: []rewindFile{}, Uncovered: []rewindOther{}}
+	out := rewindPlan{Turn: p.Turn, Input: p.Input, Files: []rewindFile{}, Uncovered: []rewindOther{}, Note: p.Note()}
 	for _, f := range p.Files {
-		out.Files = append(out.Files, rewindFile{f.Path, f.Do, s.mask(f.Why)})
+		out.Files = append(out.Files, rewindFile{f.Path, f.Do, s.mask(f.Why), f.Kind(), f.By})
 	}
 	for _, u := range p.Uncovered {
-		out.Uncovered = append(out.Uncovered, rewindOther{u.Kind, u.Text})
+		out.Uncovered = append(out.Uncovered, rewindOther{u.Kind, u.Text, s.mask(u.Why)})
 	}
 	reply(w, http.StatusOK, out)
 	return nil

@@ -109,14 +109,14 @@ test("a prompt, a retry, approvals, an edit, the end", async () => {
   assert.match(file.suggestedFilename(), /\.jsonl$/);
   assert.deepEqual([log[0].kind, log.at(-1).kind], ["session.opened", "turn.completed"]);
   for (const want of [/Attempt 1 failed: .*529.*Retried/, /Thought for/, /I write a greeting/, /hello\.txt[\s\S]*\+1/, /from-the-shell/, /allowed once from the web page/, /Both are done/, /Completed/]) assert.match(said, want);
-  // Back to before it: the file goes, and what the command made stays.
+  // Back to before it: the file goes, and the file that the command made.
   const { hash } = new URL(page.url());
   await page.locator('[data-key="turn t000001"]').hover();
   await page.locator('[data-key="turn t000001"]').getByRole("button", { name: "Go back" }).click();
   await page.locator("#rewind").getByText("touch here.txt").waitFor();
-  await page.getByRole("button", { name: "Restore 1 file" }).click();
-  await page.locator("#notice").getByText("Restored 1 file").waitFor();
-  assert.ok(!existsSync(join(dir, "hello.txt")) && existsSync(join(dir, "here.txt")));
+  await page.getByRole("button", { name: "Restore 2 files" }).click();
+  await page.locator("#notice").getByText("Restored 2 files").waitFor();
+  assert.ok(!existsSync(join(dir, "hello.txt")) && !existsSync(join(dir, "here.txt")));
   assert.equal(await page.inputValue("#box"), "alpha");
   assert.notEqual(new URL(page.url()).hash, hash);
   check();
