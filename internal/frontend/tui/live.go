@@ -230,13 +230,8 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 		)
 	}
 	if len(rows) > 0 {
-		rows = append(
-			rows,
-			terminal.Clip(
-				terminal.Plain("  "+u.Keys.Label(keymap.Withdraw, "/queue")+
-					" takes the last one back into the editor, /queue shows all", faint()), width,
-			),
-		)
+		help := u.Keys.Label(keymap.Withdraw, "/queue") + " takes the last one back into the editor, /queue shows all"
+		rows = append(rows, terminal.Wrap(terminal.Plain(help, faint()), width, twoSpaces())...)
 	}
 	return rows
 }

@@ -20,6 +20,8 @@ type choice struct {
 type list struct {
 	choices []choice
 	at      int
+	// answers has the details at the right edge: they are keys. No label is cut.
+	answers bool
 }
 
 func (l *list) move(n int) {
@@ -35,35 +37,70 @@ func (l *list) selected() choice {
 	return l.choices[l.at]
 }
 
-// rows returns the rows around the selected choice, at most limit.
+// rows returns the rows around the selected choice, at most limit. What has no room in the row of
+// the selected choice is below it.
 func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	if len(l.choices) == 0 || limit <= 0 {
 		return nil
 	}
 	at, group, columns := 0, "", []int(nil)
+	var begins []bool // whether a choice begins in the row
+	add := func(isChoice bool, more ...terminal.Line) {
+		for n := range more {
+			begins = append(begins, isChoice && n == 0)
+		}
+		rows = append(rows, more...)
+	}
 	for n, c := range l.choices {
 		if n == 0 || c.group != group {
 			columns = l.columns(c.group, width)
 		}
 		if c.group != group {
 			group = c.group
-			rows = append(rows, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
+			add(false, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
 		}
-		if n == l.at {
+		selected := n == l.at
+		if selected {
 			at = len(rows)
 		}
-		rows = append(rows, c.row(width, columns, n == l.at))
+		if l.answers {
+			add(true, c.answerRows(width, columns, selected)...)
+			continue
+		}
+		row, rest := c.row(width, columns, selected)
+		add(true, row)
+		if selected && rest != "" {
+			indent := terminal.Indent{First: spaces(4), Rest: spaces(4)}
+			below := terminal.Wrap(terminal.Plain(rest, faint()), width, indent)
+			add(false, below[:min(len(below), maxBelow)]...)
+		}
 	}
 	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
-	more := len(rows) - from - limit
-	rows = rows[from:min(from+limit, len(rows))]
-	if more > 0 && len(rows) > 2 && at-from < len(rows)-1 {
-		rows = append(slices.Clone(rows[:len(rows)-1]), terminal.Plain(fmt.Sprintf("  … %d more", more+1), faint()))
+	to := min(from+limit, len(rows))
+	if to < len(rows) && to-from > 2 && at < to-1 {
+		more := 0
+		for _, begin := range begins[to-1:] {
+			if begin {
+				more++
+			}
+		}
+		last := terminal.Plain(fmt.Sprintf("  … %d more", more), faint())
+		return append(slices.Clone(rows[from:to-1]), last)
 	}
-	return rows
+	return rows[from:to]
 }
 
-// columns returns the widths of the label and of each column of the details in a group.
+const (
+	// maxBelow bounds the rows below the selected choice.
+	maxBelow = 3
+	// minWide is the width below which a label gets the room of details.
+	minWide = 60
+	// minCut is how many columns a detail needs that is cut.
+	minCut = 12
+)
+
+// columns returns the widths of the label and of the columns of the details in a group, as many as
+// have room.
 func (l *list) columns(group string, width int) (widths []int) {
 	for _, c := range l.choices {
 		if c.group != group {
@@ -80,7 +117,19 @@ func (l *list) columns(group string, width int) (widths []int) {
 	for _, w := range widths[1:] {
 		rest += w
 	}
-	widths[0] = min(widths[0], max(width*3/5, width-rest)) // a long label does not push all details out
+	most := max(width*3/5, width-rest) // a long label does not push all details out
+	if width < minWide && !l.answers {
+		most = width - 2 // the details are below the selected choice
+	}
+	widths[0] = min(widths[0], most)
+	room := width - 2 - widths[0]
+	for n, w := range widths[1:] {
+		if room -= 2; room < w && room < minCut {
+			return widths[:n+1]
+		}
+		widths[n+1] = min(w, room)
+		room -= widths[n+1]
+	}
 	return widths
 }
 
@@ -92,20 +141,55 @@ func (c choice) cells() (cells []string) {
 	return cells
 }
 
-func (c choice) row(width int, columns []int, selected bool) terminal.Line {
-	mark, style := "  ", terminal.Style{}
-	if selected {
-		mark, style = "› ", accent().With(terminal.Bold)
-	}
-	cells := c.cells()
-	line, gap := terminal.Line{{Text: mark + cells[0], Style: style}}, ""
-	for n, cell := range cells[1:] {
-		gap += strings.Repeat(" ", max(columns[n]-terminal.TextWidth(cells[n]), 0)+2)
-		if cell != "" {
-			line, gap = append(line, terminal.Span{Text: gap + cell, Style: faint()}), ""
+// row returns the row of the choice, and the words that have no room in it.
+func (c choice) row(width int, columns []int, selected bool) (line terminal.Line, rest string) {
+	mark, style := choiceMark(selected)
+	var left []string
+	gap := ""
+	for n, cell := range c.cells() {
+		shown := ""
+		if n < len(columns) {
+			shown = terminal.Clip(terminal.Plain(cell, style), columns[n]).Text()
+		}
+		if shown != cell {
+			left = append(left, cell)
+		}
+		if n == 0 {
+			line = terminal.Line{{Text: mark + shown, Style: style}}
+		} else if shown != "" {
+			line, gap = append(line, terminal.Span{Text: gap + shown, Style: faint()}), ""
+		}
+		if n < len(columns) {
+			gap += strings.Repeat(" ", max(columns[n]-terminal.TextWidth(shown), 0)+2)
 		}
 	}
-	return terminal.Clip(line, width)
+	return terminal.Clip(line, width), strings.Join(left, "  ")
+}
+
+func choiceMark(selected bool) (string, terminal.Style) {
+	if selected {
+		return "› ", accent().With(terminal.Bold)
+	}
+	return "  ", terminal.Style{}
+}
+
+// answerRows returns the whole label of an answer, and its key at the right edge of the list.
+func (c choice) answerRows(width int, columns []int, selected bool) []terminal.Line {
+	mark, style := choiceMark(selected)
+	room := max(columns[0], 1)
+	edge := 2 + room
+	if len(columns) > 1 {
+		edge += 2 + columns[1]
+	}
+	key := terminal.OneLine(c.detail)
+	indent := terminal.Indent{First: terminal.Plain(mark, style), Rest: spaces(4)}
+	rows := terminal.Wrap(terminal.Plain(terminal.OneLine(c.label), style), 2+room, indent)
+	gap := max(edge-rows[0].Width()-terminal.TextWidth(key), 1)
+	rows[0] = append(rows[0], terminal.Span{Text: strings.Repeat(" ", gap) + key, Style: faint()})
+	for n := range rows {
+		rows[n] = terminal.Clip(rows[n], width)
+	}
+	return rows
 }
 
 // menu is a list that takes the keys: a person moves in it, narrows it by typing,
@@ -259,6 +343,9 @@ func (m *menu) rows(width, limit int) []terminal.Line {
 			about[n] = terminal.Clip(append(terminal.Plain("  │ ", faint()), about[n]...), width)
 		}
 	}
+	if _, fits := m.help(width); !fits {
+		about = append(about, terminal.Wrap(terminal.Plain(m.note, faint()), width, twoSpaces())...)
+	}
 	rows := m.list.rows(width, min(limit-len(about), 2*maxShown))
 	if len(rows) == 0 {
 		rows = []terminal.Line{terminal.Plain("  nothing has these words", faint())}
@@ -266,13 +353,25 @@ func (m *menu) rows(width, limit int) []terminal.Line {
 	return append(rows, about...)
 }
 
+func twoSpaces() terminal.Indent { return terminal.Indent{First: spaces(2), Rest: spaces(2)} }
+
+// help describes the keys, and reports whether the note has room in the row of the title.
+func (m *menu) help(width int) (text string, fits bool) {
+	text = "  Enter chooses, Esc " + cmp.Or(m.escape, "closes")
+	if m.note == "" {
+		return text, true
+	}
+	whole := text + ", " + m.note
+	if terminal.TextWidth(asLabel(m.title)+whole) > width {
+		return text, false
+	}
+	return whole, true
+}
+
 // line takes the editor's place: the title, and the words that narrow.
 func (m *menu) line(width int) (row terminal.Line, x int) {
 	head := asLabel(m.title) + m.words
-	note := "  Enter chooses, Esc " + cmp.Or(m.escape, "closes")
-	if m.note != "" {
-		note += ", " + m.note
-	}
+	note, _ := m.help(width)
 	row = terminal.Line{{Text: terminal.OneLine(head), Style: bold()}, {Text: note, Style: faint()}}
 	return terminal.Clip(row, width), min(terminal.TextWidth(head), width-1)
 }

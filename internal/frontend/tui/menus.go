@@ -48,7 +48,11 @@ func (u *UI) pickModel() {
 				one := choice{id: o.Name, label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns}
 				m.all = append(m.all, one)
 			}
-			u.openMenu(m.selectID(c.Model()))
+			now := c.Model()
+			if !slices.ContainsFunc(m.all, func(one choice) bool { return one.id == now }) {
+				m.all = slices.Insert(m.all, 0, choice{id: now, label: now, group: "In use; no provider lists it"})
+			}
+			u.openMenu(m.selectID(now))
 		}, err
 	})
 }
@@ -57,6 +61,9 @@ func (u *UI) pickEffort() {
 	m := &menu{title: "Effort", pick: func(one choice) { u.effort(one.id) }}
 	for _, level := range efforts() {
 		m.all = append(m.all, choice{id: level, label: level})
+	}
+	if u.view.conversation.Effort() == "" {
+		m.note = "now: the model's default"
 	}
 	u.openMenu(m.selectID(u.view.conversation.Effort()))
 }

@@ -313,3 +313,41 @@ func TestTimelineAndCost(t *testing.T) {
 		}
 	}
 }
+
+// Answers are whole at each width, with their keys at the right edge. What a choice does is below it
+// where its row has no room for it.
+func TestMenusFitNarrowTerminals(t *testing.T) {
+	answers := &list{answers: true, at: 1, choices: []choice{
+		{label: "1 allow once", detail: "y"},
+		{label: "2 deny for now, explain the effects", detail: "e"},
+		{label: "3 stop the turn", detail: "Esc"},
+	}}
+	for width, want := range map[int]string{
+		80: `  1 allow once                           y
+› 2 deny for now, explain the effects    e
+  3 stop the turn                      Esc`,
+		40: `  1 allow once                         y
+› 2 deny for now, explain the          e
+    effects
+  3 stop the turn                    Esc`,
+	} {
+		if got := strings.Join(texts(answers.rows(width, 10)), "\n"); got != want {
+			t.Errorf("at %d columns:\n%s", width, got)
+		}
+	}
+	commands := &list{choices: []choice{
+		{label: "/model [NAME]", detail: "choose the model of the next turns"},
+		{label: "/new", detail: "begin a new session"},
+		{label: "/rewind", detail: "go back to before an earlier input"},
+	}}
+	want := `› /model [NAME]  choose the model of th…
+    choose the model of the next turns
+  /new           begin a new session
+  /rewind        go back to before an e…`
+	if got := strings.Join(texts(commands.rows(40, 10)), "\n"); got != want {
+		t.Errorf("commands:\n%s", got)
+	}
+	if got := texts(commands.rows(40, 3)); got[2] != "  … 2 more" {
+		t.Errorf("in three rows: %q", got)
+	}
+}

@@ -152,7 +152,13 @@ func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette termina
 			out.Write(palette.Append(nil, terminal.Clip(rows[n], p.width)))
 		}
 	}
-	where := fmt.Sprintf("%s  %d %%  ↑↓ PgUp PgDn g G  / searches  q closes", p.title, p.where())
+	where := ""
+	for _, keys := range []string{"↑↓ PgUp PgDn g G  / searches  ", "/ searches  ", ""} {
+		where = fmt.Sprintf("%s  %d %%  %sq closes", p.title, p.where(), keys)
+		if terminal.TextWidth(where) <= p.width {
+			break
+		}
+	}
 	if p.searching {
 		where = "/" + p.words
 	}

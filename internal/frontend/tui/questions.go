@@ -223,7 +223,7 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	if of, first := u.menuOf(a); q.menuOf != of {
 		q.menuOf, q.menu.at = of, first
 	}
-	q.menu.choices = q.menu.choices[:0]
+	q.menu.choices, q.menu.answers = q.menu.choices[:0], true
 	for n, r := range replies {
 		key := u.Keys.Label(r.action, "")
 		switch typed := (a.Held || !u.input.editor.empty()) && r.action != keymap.Interrupt; {

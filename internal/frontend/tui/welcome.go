@@ -30,18 +30,18 @@ func tip(keys keymap.Map, n int) string {
 	return all[n%len(all)]
 }
 
-// welcome returns the first rows, at most six: what runs here, and where to find more.
+// welcome returns the first rows, six where they have room: what runs here, and where to find more.
 func (u *UI) welcome() entry {
 	model, place, tip := u.view.conversation.Model(), u.Place, tip(u.Keys, len(u.input.history.texts))
 	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
 	help := u.Keys.Label(keymap.Help, "/help")
 	version := terminal.OneLine("settle " + u.Version)
 	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
-		runs := []statusPart{{text: mode}}
+		permission := mode
 		if commands != "" {
-			runs = append(runs, commandsPart(commands))
+			permission += " · " + commands
 		}
-		rows := []terminal.Line{terminal.Plain(version, bold())}
+		rows := []terminal.Line{terminal.Clip(terminal.Plain(version, bold()), width)}
 		const indent = 14
 		for _, about := range []struct {
 			name  string
@@ -49,15 +49,13 @@ func (u *UI) welcome() entry {
 		}{
 			{"model", terminal.Plain(terminal.OneLine(model), terminal.Style{})},
 			{"directory", terminal.Plain(terminal.OneLine(place), terminal.Style{})},
-			{"permission", statusRow(runs, max(width-indent, 1))},
+			{"permission", terminal.Plain(permission, terminal.Style{})},
 			{"tip", terminal.Plain(tip, terminal.Style{})},
 		} {
-			rows = append(rows, append(terminal.Plain(fmt.Sprintf("  %-12s", about.name), faint()), about.value...))
+			first := terminal.Plain(fmt.Sprintf("  %-12s", about.name), faint())
+			in := terminal.Indent{First: first, Rest: spaces(indent)}
+			rows = append(rows, terminal.Wrap(about.value, width, in)...)
 		}
-		rows = append(rows, terminal.Plain("  "+help+" for shortcuts", faint()))
-		for n, row := range rows {
-			rows[n] = terminal.Clip(row, width)
-		}
-		return rows
+		return append(rows, terminal.Clip(terminal.Plain("  "+help+" for shortcuts", faint()), width))
 	}}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// The first rows state what runs here; they are at most six at each width.
+// The first rows state what runs here; they are six where they have room, and nothing is cut.
 func TestWelcome(t *testing.T) {
 	for width, want := range map[int]string{
 		120: `settle v1
@@ -26,8 +26,11 @@ func TestWelcome(t *testing.T) {
 		40: `settle v1
   model       chat/m
   directory   ~/work/project
-  permission  asks before edits
-  tip         @ and a few letters inser…
+  permission  asks before edits ·
+              commands sandboxed in this
+              directory
+  tip         @ and a few letters insert
+              the path of a file
   ? for shortcuts`,
 	} {
 		s := newStatusStage(width, event.Workspace)
