@@ -81,7 +81,7 @@ func printUsage(cmd *cobra.Command) error {
 		shown.AddFlag(f)
 	})
 	if shown.HasAvailableFlags() {
-		fmt.Fprintf(w, "\nFlags:\n%s", shown.FlagUsages())
+		fmt.Fprintf(w, "\nFlags:\n%s", flagUsages(shown))
 	}
 	if rare > 0 {
 		fmt.Fprintf(w, "\n%d more flags are for rare needs: \"settle help flags\" lists them.\n", rare)
@@ -90,6 +90,11 @@ func printUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "\n\"%s COMMAND --help\" explains a command.\n", cmd.CommandPath())
 	}
 	return nil
+}
+
+// flagUsages describes the flags. The name of a worktree is optional.
+func flagUsages(flags *pflag.FlagSet) string {
+	return strings.ReplaceAll(flags.FlagUsages(), " NAME[="+noWorktreeName+"]", "[=NAME]  ")
 }
 
 func printCommands(w io.Writer, cmd *cobra.Command) {
@@ -117,7 +122,7 @@ func newFlagsTopic() *cobra.Command {
 	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		settingFlags(flags)
-		printHelp(cmd, fmt.Sprintf("%s\n\nFlags:\n%s", cmd.Long, strings.TrimLeft(flags.FlagUsages(), "\n")))
+		printHelp(cmd, fmt.Sprintf("%s\n\nFlags:\n%s", cmd.Long, strings.TrimLeft(flagUsages(flags), "\n")))
 	})
 	return topic
 }
