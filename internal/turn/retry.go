@@ -182,8 +182,8 @@ func (b *budget) outage(e *model.Error, now time.Time) decision {
 		d.exhausted = "no retry is left"
 	case d.delay > left:
 		d.exhausted = fmt.Sprintf(
-			"the wait until %s is longer than the rest of %s", now.Add(d.delay).UTC().Format(time.RFC3339),
-			formatDuration(window),
+			"the next retry would be at %s, and settle retries this for %s at most",
+			now.Add(d.delay).UTC().Format(time.RFC3339), formatDuration(window),
 		)
 	default:
 		d.retry = true

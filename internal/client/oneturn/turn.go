@@ -476,9 +476,10 @@ func (r *runner) unreadTimeout() time.Duration {
 
 func (r *runner) printable(text string) string { return terminal.Text(r.Mask(text)) }
 
-// say writes one line to standard error.
+// say writes one line to standard error, which a terminal shows in rows.
 func (r *runner) say(format string, args ...any) {
-	r.line("settle: " + strings.TrimSpace(r.printable(fmt.Sprintf(format, args...))))
+	text := "settle: " + strings.TrimSpace(r.printable(fmt.Sprintf(format, args...)))
+	r.line(terminal.Fold(text, r.err.Columns()))
 }
 
 // sayCause says why the turn has no valid answer.

@@ -42,6 +42,9 @@ type Output struct {
 	moved   time.Time // when the last write began or returned
 }
 
+// Columns is the width of the terminal that the output writes to; 0 for anything else.
+func (o *Output) Columns() int { return terminal.Columns(o.w) }
+
 // NewOutput returns an output that writes to w. broken is called once, by the
 // writer, if something cannot be written.
 func NewOutput(w io.Writer, broken func(error)) *Output {
