@@ -2,6 +2,7 @@ package toolview
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/tool/file"
@@ -131,4 +132,11 @@ func (h *hunkText) appendTo(hunks []Hunk) []Hunk {
 		return hunks
 	}
 	return append(hunks, Hunk{h.before.String(), h.after.String()})
+}
+
+// SameChanges reports whether two lists of changes show the same.
+func SameChanges(a, b []Change) bool {
+	return slices.EqualFunc(a, b, func(a, b Change) bool {
+		return a.Path == b.Path && a.From == b.From && a.Kind == b.Kind && a.Diff == b.Diff && a.Cut == b.Cut
+	})
 }

@@ -92,12 +92,15 @@ func (s *textView) plan(c event.Content) {
 }
 
 // diff shows the changes of a call to files.
-func (s *textView) diff(c event.Content) {
+func (s *textView) diff(item string, c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return
 	}
-	left := maxDiff
-	for _, change := range toolview.New(c.Name, c.Arguments, "").Changes(c.Detail) {
+	left, changes := maxDiff, toolview.New(c.Name, c.Arguments, "").Changes(c.Detail)
+	if s.wereShown(item, changes) {
+		return
+	}
+	for _, change := range changes {
 		s.put("  " + s.styled(bold(), fmt.Sprintf("%s (%s)", terminal.OneLine(change.Path), change.Kind)))
 		for line := range strings.Lines(change.Body()) {
 			if left--; left < 0 {

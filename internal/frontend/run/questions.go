@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/toolview"
 
 	"github.com/settle-agent/settle/internal/terminal"
 )
@@ -199,7 +200,7 @@ func (q *question) begin() {
 			stale = false
 		}
 	}
-	q.view.question(asker.Headline(q.request), asker.Words(q.request))
+	q.view.question(q.request)
 	if form := q.request.Form; form != nil && len(form.Questions) > 0 {
 		q.view.interruptPrompt("Enter takes the default; /decline declines")
 		q.entry, _ = asker.NewEntry(*form) // questions are always fields
@@ -227,14 +228,51 @@ func (s *textView) endPromptLine(line bool) {
 }
 
 // question shows a question. The status stays hidden until endQuestion.
-func (s *textView) question(headline, words string) {
+func (s *textView) question(q event.ApprovalRequested) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.questionOpen = true
-	s.put(s.styled(color(terminal.Yellow), s.folded(headline)))
-	for line := range strings.SplitSeq(terminal.Text(words), "\n") {
-		s.put(s.folded("  " + line))
+	for _, asked := range s.asked {
+		asked.shown = asked.shown || asked.approval == q.Approval
 	}
+	s.put(s.styled(color(terminal.Yellow), s.folded(asker.Headline(q))))
+	edits := toolview.KindOf(q.Tool) == toolview.Edit
+	for line := range strings.SplitSeq(terminal.Text(asker.Words(q)), "\n") {
+		text := s.folded("  " + line)
+		if diff := strings.TrimLeft(line, " "); edits && len(line)-len(diff) >= minDiffIndent && diff != "" {
+			text = s.styled(diffStyle(diff), text)
+		}
+		s.put(text)
+	}
+}
+
+// minDiffIndent is how far the lines of a diff are indented in the words of a question.
+const minDiffIndent = 8
+
+// askedChanges are the changes of a call that needs approval, and whether a person saw them.
+type askedChanges struct {
+	approval string
+	changes  []toolview.Change
+	shown    bool
+}
+
+// noteQuestion notes the changes of a call that needs approval, so that the end of the call does not
+// show them again.
+func (s *textView) noteQuestion(item string, q event.ApprovalRequested) {
+	if s.person == nil || toolview.KindOf(q.Tool) != toolview.Edit || len(q.Detail) == 0 {
+		return
+	}
+	if s.asked == nil {
+		s.asked = map[string]*askedChanges{}
+	}
+	s.asked[item] = &askedChanges{approval: q.Approval, changes: toolview.New(q.Tool, "", "").Changes(q.Detail)}
+}
+
+// wereShown reports whether a question of the call has shown the changes, and forgets it.
+func (s *textView) wereShown(item string, changes []toolview.Change) bool {
+	asked := s.asked[item]
+	delete(s.asked, item)
+	return asked != nil && asked.shown && toolview.SameChanges(changes, asked.changes)
 }
 
 // maxAnswer is how many columns a prompt leaves for the answer.

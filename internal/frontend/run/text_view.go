@@ -52,7 +52,8 @@ type textView struct {
 	permission   string  // in words
 	ended        *ending // nil while the turn runs
 	status       status
-	questionOpen bool // a question is open
+	questionOpen bool                     // a question is open
+	asked        map[string]*askedChanges // by the item of the call
 	// prompted is the prompt behind which the cursor is, if it is.
 	prompted string
 	finished bool // nothing is drawn any more
@@ -155,6 +156,8 @@ func (s *textView) show(c transcript.Change) {
 		s.setActivity("ending the turn", c.Event.At)
 		s.leavePrompt()
 		s.notice("ending the turn …")
+	case event.ApprovalRequested:
+		s.noteQuestion(c.Event.Item, d)
 	case event.ApprovalEnded:
 		switch {
 		case d.Explain:
@@ -336,7 +339,7 @@ func (s *textView) callEnded(item *event.Item) {
 	}
 	s.calls = slices.DeleteFunc(s.calls, func(call *runningCall) bool { return call == i })
 	s.notice("  %s: %s", i.title, callOutcome(item, content, item.EndedAt.Sub(i.began)))
-	s.diff(content)
+	s.diff(item.ID, content)
 	if item.Status == event.ItemCompleted {
 		s.plan(content)
 	}

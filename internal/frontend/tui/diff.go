@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -63,13 +62,6 @@ func countsOf(lines []diffLine) string {
 		}
 	}
 	return fmt.Sprintf("+%d −%d", added, removed)
-}
-
-// sameChanges reports whether two lists of changes show the same.
-func sameChanges(a, b []toolview.Change) bool {
-	return slices.EqualFunc(a, b, func(a, b toolview.Change) bool {
-		return a.Path == b.Path && a.From == b.From && a.Kind == b.Kind && a.Diff == b.Diff && a.Cut == b.Cut
-	})
 }
 
 // totalsOf is how many lines changes add and remove.

@@ -229,7 +229,7 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change, all string) e
 	var body func(int) []terminal.Line
 	changes := call.Changes(content.Detail)
 	switch {
-	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && sameChanges(changes, drawn):
+	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted && toolview.SameChanges(changes, drawn):
 		how = "  " + totalsOf(changes) + ", " + strings.TrimSpace(how)
 	case call.Kind == toolview.Edit && i.Status == event.ItemCompleted:
 		body = func(width int) []terminal.Line { return changeRows(changes, dir, width, maxDiff, all) }
