@@ -103,8 +103,9 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 			}
 		})
 		hint = config.DidYouMean("--"+unknown.GetSpecifiedName(), names)
-		if unknown.GetSpecifiedName() == "port" && cmd.Flags().Lookup("addr") != nil {
-			hint = "; for a port, use --addr 127.0.0.1:PORT"
+		address := []string{"port", "listen", "host", "hostname", "bind"}
+		if slices.Contains(address, unknown.GetSpecifiedName()) && cmd.Flags().Lookup("addr") != nil {
+			hint = "; for an address and a port, use --addr 127.0.0.1:PORT"
 		}
 	}
 	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")

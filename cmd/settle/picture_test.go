@@ -57,7 +57,10 @@ func (s *Session) Submit(text string) (*Turn, error) {
 
 > Nothing that was accepted is lost.
 `
-	edit   = `{"path":"queue.go","old_string":"\treturn s.queue(text), nil","new_string":"\tt := s.queue(text)\n\ts.wake()\n\treturn t, nil"}`
+	edit  = `{"path":"queue.go","old_string":"\treturn s.queue(text), nil","new_string":"\tt := s.queue(text)\n\ts.wake()\n\treturn t, nil"}`
+	steps = `{"plan":[{"step":"Find where the queue sleeps","status":"completed"},` +
+		`{"step":"Wake it after each input","status":"in_progress"},{"step":"Run the tests","status":"pending"}]}`
+	test   = `{"command":"echo '=== RUN TestQueue'; sleep 603"}`
 	source = "package session\n\nfunc (s *Session) Submit(text string) (*Turn, error) {\n\tif s.closed {\n\t\treturn nil, errClosed\n\t}\n\treturn s.queue(text), nil\n}\n"
 )
 
@@ -68,6 +71,12 @@ func scenes() []scene {
 		modeltest.Call("edit", edit),
 	)
 	return []scene{
+		{name: "welcome", until: "for shortcuts"},
+		{name: "commands", keys: [][2]string{{"for shortcuts", "/"}}, until: " more"},
+		{
+			name: "plan", prompt: "Mend the queue", args: []string{"--permission", "allow"}, until: "RUN TestQueue",
+			turns: []modeltest.Turn{modeltest.Reply(modeltest.Call("plan", steps), modeltest.Call("shell", test))},
+		},
 		{
 			name:   "answer",
 			prompt: "How do inputs wait?",
@@ -177,7 +186,11 @@ func (s scene) shoot(t *testing.T, width, height int) []string {
 		"SETTLE_DATA_DIR=" + p.data,
 	}
 	start = append(start, binary, "-m", "chat/qwen3-coder", "--base-url", server.OpenAI())
-	tmux(append(append(start, s.args...), s.prompt)...)
+	start = append(start, s.args...)
+	if s.prompt != "" {
+		start = append(start, s.prompt)
+	}
+	tmux(start...)
 	defer tmux("kill-server")
 	tmux("set-option", "-g", "status", "off")
 	shows := func(text string) {

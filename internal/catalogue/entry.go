@@ -29,6 +29,7 @@ type Entry struct {
 	Outcome          event.Outcome
 	Reason           event.Reason
 	Running          bool   // a turn has not ended, and a process holds the session
+	Asks             bool   // that turn waits for a person's answer
 	Held             int    // calls that wait for a person's verdict, since their host ended
 	Parent           string // session of the parent, for a child agent
 	Trivial          bool   // no turn did anything: each failed, or no input was more than a greeting
@@ -214,7 +215,7 @@ func (e Entry) alive(dir string) Entry {
 		e.Running, e.Outcome, e.Reason = false, event.Aborted, event.Crashed
 		return e
 	}
-	e.Held = 0 // the questions of a turn that runs are open
+	e.Held, e.Asks = 0, e.Held > 0 // the questions of a turn that runs are open
 	return e
 }
 

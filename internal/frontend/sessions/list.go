@@ -161,6 +161,8 @@ func ending(e catalogue.Entry) string {
 	switch {
 	case e.Problem != "":
 		return "damaged"
+	case e.Asks:
+		return "running, asks"
 	case e.Running:
 		return "running"
 	case e.Outcome == "":
@@ -186,6 +188,7 @@ type line struct {
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
 	Running bool          `json:"running,omitempty"`
+	Asks    bool          `json:"asks,omitempty"`
 	Held    int           `json:"held_calls,omitempty"`
 	Created time.Time     `json:"created"`
 	Updated time.Time     `json:"updated"`
@@ -204,7 +207,7 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	lines := make([]line, len(list))
 	for n, e := range list {
 		lines[n] = line{
-			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Held, e.Created.UTC(),
+			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Asks, e.Held, e.Created.UTC(),
 			e.Updated.UTC(), e.Problem, e.Parent, nil,
 		}
 		if host, known := attach.HostOf(dataDir, e.Session); known {

@@ -32,6 +32,7 @@ type summary struct {
 	Created   time.Time     `json:"created"`
 	Updated   time.Time     `json:"updated"`
 	State     store.State   `json:"state"`
+	Elsewhere store.State   `json:"elsewhere,omitempty" jsonschema:"its state in another process: running or waiting"`
 	Outcome   event.Outcome `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason    event.Reason  `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses   string        `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`

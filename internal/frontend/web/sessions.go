@@ -105,6 +105,12 @@ func (s *Server) summary(e store.Listed) summary {
 	}
 	if e.State == store.Closed {
 		out.Model, out.Refuses = e.Model, s.refusesDir(e.Session, e.Dir)
+		switch {
+		case e.Asks:
+			out.Elsewhere = store.Waiting
+		case e.Running:
+			out.Elsewhere = store.Running
+		}
 	}
 	return out
 }

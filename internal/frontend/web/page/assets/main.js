@@ -401,7 +401,7 @@ function drawList() {
   const own = session?.loaded ? session.state : null;
   const said = $("search").value.trim(), fold = (all) => said ? all : folded(all, session?.id);
   list.update(fold(matching(sessions, said).map((s) => s.id === session?.id && own ? {
-    ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, held_calls: app.held().length, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
+    ...s, outcome: own.turns.at(-1)?.cause?.outcome, reason: own.turns.at(-1)?.cause?.reason, approvals: openApprovals(own).length, held_calls: app.held().length, elsewhere: session.isElsewhere() ? s.elsewhere : undefined, state: openApprovals(own).length ? "waiting" : running(own) ? "running" : own.open ? "idle" : "closed",
   } : s)), session?.id);
 }
 

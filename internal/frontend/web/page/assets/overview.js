@@ -2,14 +2,14 @@
 // the child agents as a tree.
 
 import { arrange, h, show, text } from "./dom.js";
-import { stateWords } from "./sessions.js";
+import { shownState, stateWords } from "./sessions.js";
 import { ago, count } from "./words.js";
 import { named } from "./visible.js";
 
 const MOST_OTHERS = 12;
 const GROUPS = [
-  ["Asking", (s) => s.state === "waiting" || s.approvals > 0 || s.held_calls > 0],
-  ["Running", (s) => s.state === "running" || s.children?.some((c) => c.state === "running" || c.state === "waiting")],
+  ["Asking", (s) => shownState(s) === "waiting"],
+  ["Running", (s) => shownState(s) === "running" || s.children?.some((c) => c.state === "running" || c.state === "waiting")],
   ["Failed", (s) => (s.outcome === "failed" || s.reason === "crashed" || s.problem) && !s.trivial],
   ["Others", (s) => !s.trivial],
 ];
@@ -42,7 +42,7 @@ export function overviewView(el, app) {
       update(s) {
         text(title, named(s.title || "New session").slice(0, 200));
         text(state, stateWords(s));
-        a.dataset.state = s.approvals || s.held_calls ? "waiting" : s.state;
+        a.dataset.state = shownState(s);
         a.dataset.outcome = s.outcome ?? "";
         text(where, [named(s.dir ?? ""), named(s.model ?? ""), ago(app.now() - Date.parse(s.updated))].filter(Boolean).join(" \u00b7 "));
         const said = JSON.stringify(s.children ?? []);

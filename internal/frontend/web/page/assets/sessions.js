@@ -32,9 +32,13 @@ export function folded(sessions, current = "") {
   });
 }
 
+/** The state of a session, by which it is marked and grouped: also that in another process. */
+export const shownState = (s) => s.approvals || s.held_calls ? "waiting" : s.elsewhere ?? s.state;
+
 /** How a session is, in a word or two. */
 export function stateWords(s) {
   if (s.approvals > 1) return `asks ${s.approvals} times`;
+  if (s.elsewhere) return `${words[s.elsewhere] ?? s.elsewhere} elsewhere`;
   if (s.held_calls) return count(s.held_calls, "held call");
   return (s.state === "closed" || s.state === "idle" ? endingWords(s.outcome, s.reason) : "") || (words[s.state] ?? String(s.state));
 }
@@ -50,7 +54,7 @@ export function sessionsView(list, app, dirs = true) {
       update(s, current) {
         text(title, named(s.title || "New session").slice(0, 200));
         text(state, stateWords(s));
-        a.dataset.state = s.held_calls ? "waiting" : s.state;
+        a.dataset.state = shownState(s);
         a.dataset.outcome = s.outcome ?? "";
         const dir = String(dirs && s.dir || "").replace(/\/+$/, "").split("/").pop();
         text(where, [named(dir), s.updated ? ago(app.now() - Date.parse(s.updated)) : ""].filter(Boolean).join(" \u00b7 "));

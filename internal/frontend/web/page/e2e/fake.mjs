@@ -133,7 +133,7 @@ export class Film {
     return {
       id: this.id, title: this.name || (this.state.turns[0]?.inputs[0]?.text.split("\n")[0] ?? ""), dir: this.dir ?? "/home/ada/harbor", model: "anthropic/claude-x",
       outcome: this.state.turns.at(-1)?.cause?.outcome, reason: this.state.turns.at(-1)?.cause?.reason, ...(this.refuses ? { refuses: this.refuses } : {}),
-      created: this.log[0].at, updated: this.log.at(-1).at, ...(this.trivial ? { trivial: true } : {}), ...(this.heldCalls ? { held_calls: this.heldCalls } : {}), ...(this.childEntries ? { children: this.childEntries } : {}), state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
+      created: this.log[0].at, updated: this.log.at(-1).at, ...(this.trivial ? { trivial: true } : {}), ...(this.elsewhere ? { elsewhere: this.elsewhere } : {}), ...(this.heldCalls ? { held_calls: this.heldCalls } : {}), ...(this.childEntries ? { children: this.childEntries } : {}), state: !this.state.open ? "closed" : asks ? "waiting" : t ? "running" : "idle", approvals: asks, seq: this.log.length,
     };
   }
 }

@@ -210,6 +210,10 @@ test("the overview has all sessions and their children, live, and tells who asks
   await group("asking").getByText("Fix the lock").waitFor();
   await until(() => page.evaluate(() => window.told.length > 0), "told");
   assert.deepEqual(await page.evaluate(() => window.told), ["settle asks: Fix the lock"]);
+  Object.assign(b, { elsewhere: "running" });
+  await group("running").getByText("running elsewhere").waitFor();
+  Object.assign(b, { elsewhere: "waiting" });
+  await group("asking").getByText("asks elsewhere").waitFor();
   c.heldCalls = 1;
   await group("asking").getByText("1 held call").waitFor();
   await page.locator("#session-list a", { hasText: "Tidy up" }).getByText("1 held call").waitFor();
