@@ -1,0 +1,266 @@
+package plugin
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// files writes files below a folder, which it returns. A path that ends in "!" is a program.
+func files(t *testing.T, dir string, contents map[string]string) string {
+	t.Helper()
+	for name, text := range contents {
+		name, program := strings.CutSuffix(name, "!")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		mode := os.FileMode(0o600)
+		if program {
+			mode = 0o700
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func all(string) bool { return true }
+
+// added adds the plugin in a folder to a new store.
+func added(t *testing.T, source string) (Store, Plugin) {
+	t.Helper()
+	s := NewStore(t.TempDir())
+	tree, err := ReadDir(source, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Stage(Record{Name: "demo", Source: source}, tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = removeTree(s.dir) }) // its folders are read-only
+	if err := s.Record(p.Record); err != nil {
+		t.Fatal(err)
+	}
+	return s, p
+}
+
+func listed(t *testing.T, s Store) Plugin {
+	t.Helper()
+	list, err := s.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d plugins: %v", len(list), err)
+	}
+	return list[0]
+}
+
+func TestTrustBelongsToContent(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"skills/a/SKILL.md": "a", "run.sh!": "true", "x.txt": "x"})
+	s, p := added(t, source)
+	if now := listed(t, s); !now.Used() || now.State() != "ok" || now.Check() != nil {
+		t.Errorf("%+v", now)
+	}
+	skill := filepath.Join(p.Root, "skills", "a", "SKILL.md")
+	if err := p.CheckFile(skill, []byte("a")); err != nil {
+		t.Error(err)
+	}
+	if p.CheckFile(skill, []byte("b")) == nil || p.CheckFile(filepath.Join(p.Root, "new.md"), nil) == nil {
+		t.Error("other content is trusted")
+	}
+	for name, change := range map[string]func(root string) error{
+		"changed: x.txt": func(root string) error {
+			_ = os.Remove(filepath.Join(root, "x.txt"))
+			return os.WriteFile(filepath.Join(root, "x.txt"), []byte("y"), 0o600)
+		},
+		"new: hooks/hooks.json": func(root string) error {
+			_ = os.MkdirAll(filepath.Join(root, "hooks"), 0o700)
+			return os.WriteFile(filepath.Join(root, "hooks", "hooks.json"), []byte("{}"), 0o600)
+		},
+		"removed: run.sh": func(root string) error { return os.Remove(filepath.Join(root, "run.sh")) },
+		`"link", which is a symbolic link`: func(root string) error {
+			return os.Symlink("/etc/passwd", filepath.Join(root, "link"))
+		},
+	} {
+		s, p := added(t, source)
+		if err := os.Chmod(p.Root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(p.Root); err != nil {
+			t.Fatal(err)
+		}
+		now := listed(t, s)
+		if now.Used() || !strings.Contains(now.Problem, name) || len(now.Parts.Skills) > 0 {
+			t.Errorf("%s: %q", name, now.Problem)
+		}
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "settle plugins update demo") {
+			t.Errorf("%s: %v", name, err)
+		}
+		again, err := s.Stage(p.Record, mustRead(t, source)) // an update restores the copy
+		if err != nil || again.Problem != "" {
+			t.Errorf("%s: %v, %q", name, err, again.Problem)
+		}
+	}
+}
+
+func mustRead(t *testing.T, dir string) Tree {
+	t.Helper()
+	tree, err := ReadDir(dir, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestSourceDriftIsReportedAndNotUsed(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"skills/a/SKILL.md": "a", "b": "b"})
+	s, _ := added(t, source)
+	files(t, source, map[string]string{"skills/a/SKILL.md": "other", ".git/config": "x"})
+	now := listed(t, s)
+	if diff := cmp.Diff([]string{"changed: skills/a/SKILL.md"}, now.Drift); diff != "" || !now.Used() {
+		t.Errorf("%s\n%+v", diff, now)
+	}
+	data, err := os.ReadFile(filepath.Join(now.Root, "skills", "a", "SKILL.md"))
+	if err != nil || string(data) != "a" {
+		t.Errorf("the copy has %q: %v", data, err)
+	}
+	if err := os.RemoveAll(source); err != nil {
+		t.Fatal(err)
+	}
+	if now := listed(t, s); !now.Used() || now.Drifted() != "removed: the directory" {
+		t.Errorf("%+v", now.Drift)
+	}
+}
+
+func TestLinksAreOmitted(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"a": "a"})
+	secret := files(t, t.TempDir(), map[string]string{"id": "secret"})
+	for name, target := range map[string]string{"skills": secret, "inside": "a", "id": filepath.Join(secret, "id")} {
+		if err := os.Symlink(target, filepath.Join(source, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := mustRead(t, source)
+	if len(tree.Files) != 1 || len(tree.Omitted) != 3 {
+		t.Errorf("%+v", tree)
+	}
+	m, err := Parse(tree, "demo")
+	if err != nil || len(m.Skills) > 0 || len(m.Ignored) != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestTreeBounds(t *testing.T) {
+	var tree Tree
+	if err := tree.Add("big", false, make([]byte, MaxFile+1), false); err == nil {
+		t.Error("a file is too large")
+	}
+	tree.total = MaxTotal
+	if err := tree.Add("one", false, []byte("x"), false); err == nil {
+		t.Error("the tree is too large")
+	}
+	sparse := filepath.Join(t.TempDir(), "huge")
+	if err := os.WriteFile(sparse, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadDir(filepath.Dir(sparse), all); err == nil || !strings.Contains(err.Error(), `"huge" has`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	for path, want := range map[string]bool{
+		"a": true, "a/b.md": true, ".mcp.json": true, "a b/ü": true,
+		"": false, ".": false, "..": false, "../a": false, "a/../../b": false, "/a": false, "a//b": false, "a/": false,
+		`a\b`: false, "c:x": false, "a\nb": false, "a\x1b[2J": false, "a/.git/config": false, ".GIT": false,
+		"a\u202eb": false, strings.Repeat("a/", 30) + "b": false, strings.Repeat("a", 500): false, "\xff": false,
+	} {
+		if err := CheckPath(path); (err == nil) != want {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	var before, after Tree
+	for _, f := range []struct {
+		tree       *Tree
+		path, text string
+		program    bool
+	}{
+		{&before, "a", "1", false},
+		{&after, "a", "1", true},
+		{&before, "b", "1", false},
+		{&after, "c", "1", false},
+		{&before, "d", "1", false},
+		{&after, "d", "1", false},
+	} {
+		if err := f.tree.Add(f.path, f.program, []byte(f.text), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"changed: a", "removed: b", "new: c"}
+	if runtime.GOOS == "windows" {
+		want = want[1:]
+	}
+	if diff := cmp.Diff(want, Changes(before.List(), after.List())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"a": "a"})
+	s, p := added(t, source)
+	for _, name := range []string{"demo", "other"} {
+		if err := s.Enable(name, false); (err == nil) != (name == "demo") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if now := listed(t, s); now.Used() || now.State() != "disabled" {
+		t.Errorf("%+v", now)
+	}
+	if err := s.Prune(p.Record, 0); err != nil {
+		t.Error(err)
+	}
+	if now := listed(t, s); now.Problem != "" {
+		t.Errorf("the trusted copy was removed: %s", now.Problem)
+	}
+	old := p.Record
+	files(t, source, map[string]string{"a": "b"})
+	staged, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
+	if err != nil || s.Record(staged.Record) != nil {
+		t.Fatal(err)
+	}
+	if err := s.Prune(staged.Record, time.Hour); err != nil || s.Open(old).Problem != "" {
+		t.Errorf("%v: open sessions lost their copy: %s", err, s.Open(old).Problem)
+	}
+	if err := s.Prune(staged.Record, 0); err != nil || s.Open(old).Problem == "" {
+		t.Errorf("%v: an old copy stays", err)
+	}
+	if err := s.Unstage(staged.Record); err != nil || listed(t, s).Problem != "" {
+		t.Errorf("%v: a trusted copy was unstaged", err)
+	}
+	if err := s.Remove("demo"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(staged.Root); err == nil {
+		t.Error("a copy stays")
+	}
+	for _, text := range []string{
+		"{", `{"plugins":[{"name":"../x"}]}`, `{"plugins":[{"name":"x","digest":"sha256:../../x"}]}`,
+	} {
+		files(t, s.dir, map[string]string{"plugins.json": text})
+		if list, err := s.List(); err == nil || len(list) > 0 {
+			t.Errorf("%s: %d plugins", text, len(list))
+		}
+	}
+}
