@@ -131,6 +131,8 @@ type Hook struct {
 	Timeout time.Duration
 	// Source names the file that configures the hook, for people.
 	Source string
+	// Env are variables in addition to the environment of all hooks.
+	Env []string
 	// Dir is the hook's project, an absolute path, in which it runs; "" means the
 	// session's directory.
 	Dir string

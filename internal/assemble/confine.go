@@ -49,6 +49,7 @@ type confinement struct {
 	// servers is the sandbox of MCP servers, which always run on this machine.
 	servers sandboxing
 	skills  *skillSet // nil for none; sandboxed commands can read their folders
+	plugins []string  // folders of plugins, which sandboxed commands can read
 	files   *policy.SecretFiles
 	// sessions has the *sandboxes of the programs of each open session, by its marker.
 	sessions *sync.Map
@@ -112,6 +113,9 @@ func (o Options) confine(commands commandEnv, remote *remoteTools, known *skillS
 		skills:     known,
 		files:      new(policy.SecretFiles),
 		sessions:   new(sync.Map),
+	}
+	if remote == nil {
+		c.plugins = o.pluginRoots()
 	}
 	var err error
 	if c.sandbox, err = o.sandboxing(remote); err != nil {

@@ -31,7 +31,7 @@ func (o Options) hooks(c *confinement) *settle.Hooks {
 	for _, h := range o.Settings.Hooks {
 		made.List = append(made.List, settle.Hook{
 			Event: h.Event, Matcher: h.Matcher, Command: h.Command, Args: h.Args, Timeout: h.Timeout,
-			Source: h.Origin.Where, Dir: h.Dir, Own: h.Own, Broken: h.Broken, Check: o.checkOf(h),
+			Source: h.Origin.Where, Env: h.Env, Dir: h.Dir, Own: h.Own, Broken: h.Broken, Check: o.checkOf(h),
 		})
 	}
 	made = made.Confined(c.projectPrograms(func() Mode { return o.mode(o.permission()) }))
@@ -86,9 +86,12 @@ func (b *sandboxes) programs() *executor.Local {
 	return &executor.Local{Sandbox: b.policy, Hosts: hosts, Repositories: b.repositories}
 }
 
-// checkOf returns the check that a project's hook is still the version that the user
-// trusts, because a command can change its script. It is nil for the user's own hooks.
+// checkOf returns the check that a hook of a project or plugin is still the version that the
+// user trusts, because a command can change its script. It is nil for the user's own hooks.
 func (o Options) checkOf(h config.Hook) func() error {
+	if h.Plugin != nil {
+		return h.Plugin.Check
+	}
 	if h.Origin.Kind != config.Project {
 		return nil
 	}

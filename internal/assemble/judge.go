@@ -40,8 +40,9 @@ func (o Options) judge(permission event.Permission, c *confinement) (func() (set
 	}
 	build := func() (settle.Judge, error) {
 		p := policy.Config{
-			Mode: mode, Rules: slices.Concat(c.skills.rules(), rules), Release: release, Reviewed: o.Reviewed,
-			Dir: o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
+			Mode: mode, Release: release, Reviewed: o.Reviewed,
+			Rules: slices.Concat(readRules("skill", c.skills.folders()), readRules("plugin", c.plugins), rules),
+			Dir:   o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: s.of, StartSandbox: c.servers.of, Exposes: c.exposes(mode),
 			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil, GitRisk: c.guards.risk, Protected: c.obeys(s),
 			Hidden: c.files.Secret,

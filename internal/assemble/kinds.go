@@ -54,9 +54,13 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		warn(fmt.Sprintf("its model %q is not used: this command has one model", a.Model))
 	case !strings.Contains(a.Model, "/"):
 		warn(fmt.Sprintf("its model %q is not used: name it as PROVIDER/NAME", a.Model))
-	case a.Project && providerOf(a.Model) != o.provider():
-		// A project must not choose who receives the session's content and the user's key.
-		warn(fmt.Sprintf("its model %q is not used: a project's agents have models of the session's provider", a.Model))
+	case (a.Project || a.Plugin != "") && providerOf(a.Model) != o.provider():
+		// A project or plugin must not choose who receives the session's content and the user's key.
+		of := "project"
+		if a.Plugin != "" {
+			of = "plugin"
+		}
+		warn(fmt.Sprintf("its model %q is not used: a %s's agents have models of the session's provider", a.Model, of))
 	default:
 		k.Model = a.Model
 	}

@@ -350,7 +350,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 			write = append(write, git.Own, git.Common)
 		}
 	}
-	read = append(append(read, b.paths(b.Read)...), b.skills.folders()...)
+	read = slices.Concat(read, b.paths(b.Read), b.skills.folders(), b.plugins)
 	more := b.wishes()
 	write = append(write, b.added()...)
 	switch kind {

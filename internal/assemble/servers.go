@@ -91,6 +91,9 @@ func (o Options) projectSandbox(
 // (npx, uvx, python -m). So it starts in a directory that commands cannot change.
 func (o Options) configured(s config.Server) mcp.Server {
 	one := ServerOf(s)
+	if s.Plugin != nil {
+		one.Check = s.Plugin.Check
+	}
 	one.Project = s.Origin.Kind == config.Project
 	if one.Project || one.Dir != "" || s.InSession || len(one.Argv) == 0 {
 		return one

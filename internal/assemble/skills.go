@@ -1,8 +1,12 @@
 package assemble
 
 import (
+	"path/filepath"
+
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/plugin"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/tool/skill"
 )
@@ -18,11 +22,35 @@ func (o Options) Sources() skills.Sources {
 	var s skills.Sources
 	if o.Home != IgnoreHome {
 		s = skills.UserSources(o.Settings.UserFile, o.Getenv)
+		s.Plugins = PluginSources(o.Settings.Plugins)
 	}
 	if o.Project != IgnoreProject && o.Settings.Executor == "" {
 		s.Project = o.Settings.Trust.Project(o.Dir)
 	}
 	return s
+}
+
+// PluginSources returns the folders of skills, commands and agents of the plugins that are
+// used.
+func PluginSources(list []plugin.Plugin) (out []skills.Plugin) {
+	for n := range list {
+		p := &list[n]
+		if !p.Used() {
+			continue
+		}
+		out = append(out, skills.Plugin{
+			Name: p.Name, Root: p.Root, Data: p.Data, Skills: below(p.Root, p.Parts.Skills),
+			Commands: below(p.Root, p.Parts.Commands), Agents: below(p.Root, p.Parts.Agents), Check: p.CheckFile,
+		})
+	}
+	return out
+}
+
+func below(root string, paths []string) (out []string) {
+	for _, path := range paths {
+		out = append(out, filepath.Join(root, filepath.FromSlash(path)))
+	}
+	return out
 }
 
 // skillSet finds the skills. If tools run on another machine, there are none, because that
@@ -73,13 +101,24 @@ func (s *skillSet) folders() (out []string) {
 	return out
 }
 
-// rules allow reads of the skills' files. They precede the user's own rules, which can
-// override them.
-func (s *skillSet) rules() (out []config.Rule) {
-	for _, dir := range s.folders() {
+// pluginRoots returns the folders of the plugins that are used, without links. Their skills
+// and commands name scripts and texts there.
+func (o Options) pluginRoots() (out []string) {
+	for _, p := range o.Sources().Plugins {
+		if real, err := disk.Resolve(p.Root); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// readRules allow reads of the files of skills and plugins. They precede the user's own
+// rules, which can override them.
+func readRules(what string, dirs []string) (out []config.Rule) {
+	for _, dir := range dirs {
 		out = append(out, config.Rule{
 			Tool: "read", Pattern: Below(dir), Decision: settle.Allow,
-			Origin: config.Origin{Kind: config.Default, Where: "the files of a skill"},
+			Origin: config.Origin{Kind: config.Default, Where: "the files of a " + what},
 		})
 	}
 	return out

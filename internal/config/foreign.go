@@ -15,6 +15,8 @@ type ServerSource struct {
 	Path, Dir string
 	Kind      OriginKind
 	Getenv    func(string) string
+
+	cwd bool // expand variables in a working directory
 }
 
 // sharedServer is a server in the format that several agents share.
@@ -62,6 +64,9 @@ func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err
 		}
 		if f.Command != "" {
 			s.Command = append([]string{f.Command}, f.Args...)
+		}
+		if from.cwd && f.Cwd != sessionDir {
+			f.Cwd = s.expand(f.Cwd, from.Getenv)
 		}
 		s.startIn(f.Cwd, from.Dir, from.Getenv)
 		err := checkServerName(name)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -29,6 +30,9 @@ type Hook struct {
 	Dir string
 	// Own marks a hook from settle's own configuration.
 	Own bool
+	// Plugin is the plugin that brings the hook; nil for none. Env are additional variables.
+	Plugin *plugin.Plugin
+	Env    []string
 	// Broken, if set, is the reason why the hook cannot run. A broken blocking hook stays
 	// configured and denies.
 	Broken string

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
 )
@@ -60,6 +61,8 @@ type Resolved struct {
 	ProjectServers []ProjectServers
 	// ProjectHooks are the hooks of the project's own files.
 	ProjectHooks []ProjectHooks
+	// Plugins are the user's plugins, also those that are not used.
+	Plugins []plugin.Plugin
 	// Trust is the Trust of the Input.
 	Trust repo.Trust
 
@@ -101,6 +104,7 @@ func Load(in Input) (*Resolved, error) {
 		l.projectServers()
 	}
 	l.hooks()
+	l.plugins()
 	resolved := l.Resolved // without the table of settings, which a session would keep in memory
 	return &resolved, nil
 }

@@ -8,6 +8,7 @@ const (
 	Default OriginKind = "default"
 	File    OriginKind = "file"    // the user's
 	Project OriginKind = "project" // a project's file
+	Plugin  OriginKind = "plugin"  // a plugin that the user trusts
 	Env     OriginKind = "env"
 	Flag    OriginKind = "flag"
 )

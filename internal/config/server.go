@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/oauth"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -39,6 +40,8 @@ type Server struct {
 	Tools, Without []string
 	OAuth          *OAuth // nil for the server's own demands
 	Origin         Origin
+	// Plugin is the plugin that brings the server; nil for none.
+	Plugin *plugin.Plugin
 
 	secrets []string // secrets in Env, Headers and URL
 	missing []string // referenced variables that are not set

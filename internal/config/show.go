@@ -44,6 +44,10 @@ func (r *Resolved) Lines() []Line {
 	for _, s := range r.SortedServers() {
 		lines = append(lines, r.serverLines(s)...)
 	}
+	for n := range r.Plugins {
+		p := &r.Plugins[n]
+		lines = append(lines, Line{"plugins." + p.Name, p.State() + ", " + p.Digest, Origin{Plugin, p.Source}})
+	}
 	for i, rule := range r.Rules {
 		lines = append(lines, Line{fmt.Sprintf("rules.%d", i+1), rule.String(), rule.Origin})
 	}

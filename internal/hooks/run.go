@@ -178,7 +178,7 @@ func (r *execution) command(runCtx, ctx context.Context, stdin []byte) (Result, 
 	if r.hook.Dir != "" {
 		c.Dir, project = r.hook.Dir, r.hook.Dir
 	}
-	c.Env = []string{"CLAUDE_PROJECT_DIR=" + project, "SETTLE_PROJECT_DIR=" + project}
+	c.Env = append([]string{"CLAUDE_PROJECT_DIR=" + project, "SETTLE_PROJECT_DIR=" + project}, r.hook.Env...)
 	go func() { // ends when the Runner returns
 		var o outcome
 		if err := scope.Guard(func() (err error) { o.result, err = r.set.Runner.Run(ctx, c); return err }); err != nil {

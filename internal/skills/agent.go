@@ -40,8 +40,10 @@ type Agent struct {
 	Background, Worktree bool
 	Format               Format
 	Path                 string
-	// Project reports that the file belongs to the project and not to the user.
+	// Project reports that the file belongs to the project and not to the user. Plugin is the
+	// plugin that has it; "" for none.
 	Project bool
+	Plugin  string
 	// Hash is the hash of the file.
 	Hash string
 	// Warnings name what settle does not use.
@@ -87,7 +89,7 @@ type agentPlace struct {
 func (s Sources) agentPlaces() (out []agentPlace) {
 	add := func(project bool, format Format, parts ...string) {
 		if parts[0] != "" {
-			out = append(out, agentPlace{Place{filepath.Join(parts...), project}, format})
+			out = append(out, agentPlace{Place{Dir: filepath.Join(parts...), Project: project}, format})
 		}
 	}
 	for _, dir := range slices.Backward(s.Project.Dirs) {
@@ -104,6 +106,9 @@ func (s Sources) agentPlaces() (out []agentPlace) {
 	if s.Home != "" {
 		add(false, FormatOpencode, s.Home, ".config", "opencode", "agent")
 		add(false, FormatOpencode, s.Home, ".config", "opencode", "agents")
+	}
+	for _, p := range s.pluginPlaces(func(p *Plugin) []string { return p.Agents }) {
+		out = append(out, agentPlace{p, FormatClaude})
 	}
 	return out
 }
@@ -146,6 +151,9 @@ func (f *FoundAgents) add(a Agent, err error) {
 
 // markdown returns the Markdown files of a place, in order.
 func (s Sources) markdown(p Place) (out []string) {
+	if p.Plugin != nil && filepath.Ext(p.Dir) == ".md" {
+		return []string{p.Dir}
+	}
 	s.walk(p, func(path string, isFolder bool) (enter bool) {
 		if !isFolder && filepath.Ext(path) == ".md" {
 			out = append(out, path)
@@ -171,7 +179,12 @@ func (s Sources) readAgent(p agentPlace, path string) (Agent, error) {
 	if err != nil {
 		return a, err
 	}
-	return a, a.parse(strings.TrimSuffix(filepath.ToSlash(rel), ".md"), string(data))
+	if rel == "." {
+		rel = filepath.Base(path)
+	}
+	err = a.parse(strings.TrimSuffix(filepath.ToSlash(rel), ".md"), string(data))
+	a.Name, a.Plugin, a.Prompt = p.Plugin.Qualified(a.Name), p.Plugin.name(), p.Plugin.Filled(a.Prompt)
+	return a, err
 }
 
 // parse reads the text of a definition; file is the name of its file.

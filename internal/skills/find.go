@@ -79,6 +79,11 @@ func (f Found) sorted(nearest map[string]Skill) Found {
 // SKILL.md settle reports as unusable. It follows links to folders, because people keep
 // their skills elsewhere; in a project, only within the project.
 func (s Sources) folders(p Place) (out []string) {
+	if p.Plugin != nil { // it can name a skill itself
+		if _, err := os.Lstat(filepath.Join(p.Dir, FileName)); err == nil {
+			return []string{p.Dir}
+		}
+	}
 	s.walk(p, func(path string, isFolder bool) (enter bool) {
 		if name := filepath.Base(path); name == ".git" || name == "node_modules" || !isFolder {
 			return false

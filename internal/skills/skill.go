@@ -31,8 +31,10 @@ type Skill struct {
 	About string
 	// Path is its SKILL.md, Dir its folder, and Real its folder without links.
 	Path, Dir, Real string
-	// Project reports that the skill belongs to the project and not to the user.
+	// Project reports that the skill belongs to the project and not to the user. Plugin is
+	// the plugin that has it; "" for none.
 	Project                bool
+	Plugin                 string
 	License, Compatibility string
 	Metadata               map[string]string
 	// Hint describes its arguments for people.
@@ -134,6 +136,7 @@ func (s Sources) readSkill(p Place, dir string) (Skill, error) {
 	sum := sha256.Sum256(data)
 	skill.Path, skill.Dir, skill.Project, skill.Hash = path, dir, p.Project, hex.EncodeToString(sum[:])
 	skill.Real, skill.place, skill.sources = real, p, s
+	skill.Name, skill.Plugin = p.Plugin.Qualified(skill.Name), p.Plugin.name()
 	return skill, nil
 }
 
@@ -163,7 +166,7 @@ type Loaded struct {
 
 // Body returns its instructions with the arguments inserted.
 func (l Loaded) Body(arguments string) string {
-	text := strings.ReplaceAll(l.body, "${CLAUDE_SKILL_DIR}", filepath.ToSlash(l.Dir))
+	text := strings.ReplaceAll(l.place.Plugin.Filled(l.body), "${CLAUDE_SKILL_DIR}", filepath.ToSlash(l.Dir))
 	if arguments = strings.TrimSpace(arguments); arguments == "" {
 		return strings.ReplaceAll(text, "$ARGUMENTS", "") // $1 can belong to a script
 	}

@@ -327,6 +327,11 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	if len(s.Argv) == 0 {
 		return nil, errors.New("it has neither a command nor a url")
 	}
+	if s.Check != nil {
+		if err := s.Check(); err != nil {
+			return nil, err
+		}
+	}
 	if s.OwnDir {
 		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot make its working directory: %w", err)

@@ -17,6 +17,8 @@ type Command struct {
 	// Path is the command's file, and Project says that the file belongs to the project.
 	Path    string
 	Project bool
+	// Plugin is the plugin that has the command; empty for none.
+	Plugin string
 	// Skill says that the command is a skill.
 	Skill bool
 	// Server is the MCP server that has it as a prompt; empty for any other.
@@ -73,7 +75,10 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ofSkill is a skill that a person may call.
 func ofSkill(s skills.Skill) Command {
-	return Command{Name: s.Name, About: s.About, Hint: s.Hint, Path: s.Path, Project: s.Project, Skill: true, skill: s}
+	return Command{
+		Name: s.Name, About: s.About, Hint: s.Hint, Path: s.Path, Project: s.Project, Plugin: s.Plugin, Skill: true,
+		skill: s,
+	}
 }
 
 // unrun is for the model, where a file wants commands to have been run.

@@ -77,7 +77,7 @@ type place struct {
 func places(s skills.Sources) (out []place) {
 	for _, p := range s.Places("commands") {
 		of := filepath.Dir(p.Dir)
-		if of == s.Config || of == s.Claude || p.Project && (filepath.Base(of) == ".settle" ||
+		if p.Plugin != nil || of == s.Config || of == s.Claude || p.Project && (filepath.Base(of) == ".settle" ||
 			filepath.Base(of) == ".claude") {
 			out = append(out, place{Place: p})
 		}
@@ -123,6 +123,9 @@ func (p place) command(s skills.Sources, path string) (Command, error) {
 	if err != nil {
 		return Command{}, err
 	}
+	if rel == "." { // a plugin can name a file
+		rel = filepath.Base(path)
+	}
 	name := strings.ReplaceAll(strings.TrimSuffix(filepath.ToSlash(rel), extension), "/", ":")
 	if !IsName(name) || name == "" {
 		return Command{}, errors.New("its name may have small letters, digits, - and _")
@@ -138,8 +141,11 @@ func (p place) command(s skills.Sources, path string) (Command, error) {
 	if err != nil {
 		return Command{}, err
 	}
-	if c.Name, c.Path, c.Project = name, path, p.Project; c.text == "" {
+	if c.Name, c.Path, c.Project = p.Plugin.Qualified(name), path, p.Project; c.text == "" {
 		return Command{}, errors.New("it says nothing")
+	}
+	if p.Plugin != nil {
+		c.Plugin, c.text = p.Plugin.Name, p.Plugin.Filled(c.text)
 	}
 	return c, nil
 }
