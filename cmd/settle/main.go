@@ -16,6 +16,7 @@
 //   - jobs.go: settle jobs
 //   - approvals.go: settle approvals
 //   - hooks.go: settle hooks
+//   - plugins.go: settle plugins
 //   - models.go: settle models
 //   - skills.go: settle skills
 //   - mcpservers.go: settle mcp-servers

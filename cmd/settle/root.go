@@ -91,6 +91,7 @@ func newRoot(s *streams) *cobra.Command {
 		newSkills(s),
 		newAgents(s),
 		newHooks(s),
+		newPlugins(s),
 		newUpdate(s),
 		newVersion(s),
 	)

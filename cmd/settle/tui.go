@@ -149,7 +149,7 @@ func (f *tuiFlags) open(
 	found.Settings, found.Dir, found.Getenv = resolved, dir, s.getenv
 	shown.Sessions, shown.Mask, shown.Commands = sessions, sessions.Mask, conversation.Commands(found)
 	shown.Session, shown.Prompt, shown.Stops = session, prompt, in.stops
-	shown.AgentKinds = kindsOf(found)
+	shown.AgentKinds, shown.Plugins = kindsOf(found), pluginsOf(s, resolved, dir)
 	code, err := f.run(cmd.Context(), s, shown)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), lastCloseTimeout)
 	defer cancel()

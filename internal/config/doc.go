@@ -30,6 +30,7 @@
 //   - mcpjson.go: a project's .mcp.json and its recorded trust
 //   - origin.go: the sources of a value and their order
 //   - place.go: folders and files of the user
+//   - plugins.go: hooks and MCP servers of the user's plugins
 //   - project.go: which settings a project may narrow
 //   - show.go: the lines of settle config
 //   - suggest.go: the nearest known word

@@ -29,6 +29,7 @@ const sidebar = [
       page("Sandbox", "/docs/sandbox"),
       page("Remote executor", "/docs/remote-executor"),
       page("MCP servers", "/docs/mcp-servers"),
+      page("Plugins", "/docs/plugins"),
       page("Language servers", "/docs/language-servers"),
       page("Skills and instructions", "/docs/skills"),
       page("Hooks", "/docs/hooks"),

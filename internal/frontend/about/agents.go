@@ -18,7 +18,7 @@ type agentLine struct {
 	Description string   `json:"description"`
 	Path        string   `json:"path"`
 	SHA256      string   `json:"sha256"`
-	Scope       string   `json:"scope"`  // project, user
+	Scope       string   `json:"scope"`  // project, user, plugin
 	Format      string   `json:"format"` // settle, claude, opencode
 	Model       string   `json:"model,omitempty"`
 	Tools       []string `json:"tools,omitempty"`
@@ -42,7 +42,7 @@ func agentLines(list assemble.Kinds) (out []agentLine) {
 	for n, a := range list.Agents {
 		k := list.Kinds[n]
 		out = append(out, agentLine{
-			Name: a.Name, Description: a.About, Path: a.Path, SHA256: a.Hash, Scope: scope(a.Project),
+			Name: a.Name, Description: a.About, Path: a.Path, SHA256: a.Hash, Scope: scope(a.Project, a.Plugin),
 			Format: string(a.Format), Model: k.Model, Tools: k.Tools, Without: k.Without, Permission: a.Permission,
 			MaxSteps: k.Budget.Steps, MaxTokens: k.Budget.Tokens, MaxCost: k.Budget.Cost,
 			TimeoutMS:  k.Budget.Time.Milliseconds(),

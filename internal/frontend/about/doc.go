@@ -12,6 +12,7 @@
 //   - verify.go: which signatures and checksums update accepts
 //   - hooks.go: settle hooks: the list
 //   - models.go: settle models: the table
+//   - plugins.go: settle plugins: the table, and one plugin in full
 //   - servers.go: settle mcp-servers: the table
 //   - skills.go: settle skills: the table
 package about

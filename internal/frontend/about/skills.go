@@ -23,7 +23,7 @@ type skillLine struct {
 	Name          string            `json:"name"`
 	Description   string            `json:"description"`
 	Path          string            `json:"path"`
-	Scope         string            `json:"scope"`            // project, user, server
+	Scope         string            `json:"scope"`            // project, user, plugin, server
 	Server        string            `json:"server,omitempty"` // the MCP server whose prompt it is
 	Hint          string            `json:"argument_hint,omitempty"`
 	Model         bool              `json:"model"` // may the model call it?
@@ -42,7 +42,7 @@ func (l SkillList) lines() (out []skillLine) {
 			Name:          s.Name,
 			Description:   s.About,
 			Path:          s.Path,
-			Scope:         scope(s.Project),
+			Scope:         scope(s.Project, s.Plugin),
 			Hint:          s.Hint,
 			Model:         s.Model,
 			User:          s.User,
@@ -67,7 +67,7 @@ func (l SkillList) lines() (out []skillLine) {
 				Name:        c.Name,
 				Description: c.About,
 				Path:        c.Path,
-				Scope:       scope(c.Project),
+				Scope:       scope(c.Project, c.Plugin),
 				Hint:        c.Hint,
 				User:        true,
 				Warnings:    c.Warnings,
@@ -81,9 +81,12 @@ func (l SkillList) lines() (out []skillLine) {
 	return out
 }
 
-func scope(project bool) string {
-	if project {
+func scope(project bool, plugin string) string {
+	switch {
+	case project:
 		return "project"
+	case plugin != "":
+		return "plugin"
 	}
 	return "user"
 }

@@ -56,6 +56,7 @@ func slashes() []slash {
 			(*UI).permissions,
 		},
 		{"plan", "[PROMPT]", "turn plan mode on: the model only reads until you accept its plan", (*UI).plan},
+		{"plugins", "", "list your plugins, and where they come from", (*UI).listPlugins},
 		{"queue", "", "show the inputs that wait; edit or withdraw them", (*UI).pickQueued},
 		{"quit", "", "end everything and leave", func(u *UI, _ string) { u.leave(event.Shutdown, user) }},
 		{"rename", "NAME", "name this session", (*UI).rename},

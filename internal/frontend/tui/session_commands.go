@@ -124,6 +124,21 @@ func (u *UI) listAgents(string) {
 	u.lines("Agents", lines)
 }
 
+// listPlugins shows the user's plugins.
+func (u *UI) listPlugins(string) {
+	if u.Plugins == nil {
+		u.showHint("not available here")
+		return
+	}
+	u.report("Plugins", nil, func(_ context.Context, to io.Writer) {
+		var out strings.Builder
+		if u.Plugins(&out); out.Len() == 0 {
+			out.WriteString("you have added no plugins; settle plugins add SOURCE adds one")
+		}
+		_, _ = io.WriteString(to, terminal.Text(out.String())) // memory
+	})
+}
+
 // agentKinds returns the kinds of child agents that files define.
 func (u *UI) agentKinds() []string {
 	if u.AgentKinds == nil {

@@ -100,6 +100,8 @@ type Options struct {
 	FreeMemory func()
 	// AgentKinds, if set, lists the kinds of child agents.
 	AgentKinds func(out io.Writer)
+	// Plugins, if set, lists the user's plugins.
+	Plugins func(out io.Writer)
 	// Doctor, if set, checks the installation.
 	Doctor func(ctx context.Context, out io.Writer)
 	// Settings, if set, writes the settings in force that are not defaults, and their origins.

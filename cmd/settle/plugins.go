@@ -1,0 +1,457 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settle-agent/settle/internal/client/plugins"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/plugin"
+	"github.com/settle-agent/settle/internal/frontend/about"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const pluginsHelp = `List your plugins: folders in the layout of Claude Code with skills, commands, kinds of
+child agents, hooks and MCP servers.
+
+A plugin runs only as you trusted it. settle keeps a copy of it in the data directory,
+and checks its digest. If the directory that you added has changed, the list names the
+changed files; sessions use the trusted copy until you trust the change.
+
+Plugins that the project's settings name are only mentioned.
+
+States: ok, changed (its directory differs), disabled, unusable (its copy was changed).
+
+Exit codes: 0 listed, 1 failed, 2 wrong usage or configuration.`
+
+const pluginsAddHelp = `Add a plugin. SOURCE is a directory, or a git repository: an address that begins with
+https:// or ssh://, HOST:PATH with a user, or a local directory, with @COMMIT, @TAG or
+@BRANCH after it. settle copies the files, shows everything that the plugin may run, and
+asks whether you trust it. Nothing of it runs before your answer.
+
+If SOURCE lists plugins (.claude-plugin/marketplace.json), settle prints the list;
+--plugin NAME chooses one.
+
+--yes adds it without asking. It needs content that cannot change: SOURCE@COMMIT with all
+40 digits, or --digest with the digest that settle printed before.
+
+Exit codes: 0 added, or your answer was no; 1 failed, 2 wrong usage or configuration,
+130 interrupted.`
+
+const pluginsShowHelp = `Show a plugin: where it comes from, its files, and everything that it may run.
+
+Exit codes: 0 shown, 1 failed, 2 wrong usage or configuration.`
+
+const pluginsUpdateHelp = `Fetch a plugin again, show the difference of what it may run and the changed files, and
+ask whether you trust it. REF is another commit, tag or branch of its repository. Until
+your answer, sessions use the plugin as you trusted it.
+
+--yes needs a whole commit as REF, or --digest, as for "settle plugins add".
+
+Exit codes: 0 updated, unchanged, or your answer was no; 1 failed, 2 wrong usage or
+configuration, 130 interrupted.`
+
+const pluginsRemoveHelp = `Remove a plugin, settle's copies of it, and the data that it stored. The hooks and
+MCP servers of open sessions refuse from then on.
+
+Exit codes: 0 removed, 1 failed, 2 wrong usage or configuration.`
+
+const pluginsEnableHelp = `Use a plugin again that was disabled. Sessions that are open do not change.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.`
+
+const pluginsDisableHelp = `Keep a plugin, but do not use it. Sessions that are open do not change.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.`
+
+// pluginsFlags are the flags of plugins and its commands.
+type pluginsFlags struct {
+	place                placeFlags
+	asJSON, yes          bool
+	digest, path, plugin string
+}
+
+func newPlugins(s *streams) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: "plugins [flags]", Short: "List, add and update plugins", Long: pluginsHelp, Args: cobra.NoArgs,
+		Example: "  settle plugins\n  settle plugins add ./my-plugin\n" +
+			"  settle plugins add https://github.com/anthropics/claude-code --plugin code-review",
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.list(cmd, s) },
+	}
+	f.show(cmd)
+	cmd.AddCommand(newPluginsAdd(s), newPluginsShow(s), newPluginsUpdate(s), newPluginsRemove(s),
+		newPluginsSwitch(s, "enable", "Use a disabled plugin again", pluginsEnableHelp, true),
+		newPluginsSwitch(s, "disable", "Keep a plugin without using it", pluginsDisableHelp, false))
+	return cmd
+}
+
+func (f *pluginsFlags) show(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
+	f.place.define(cmd.Flags())
+}
+
+func (f *pluginsFlags) trust(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "trust it without asking")
+	cmd.Flags().StringVar(&f.digest, "digest", "", "accept only content with the digest `SHA256`")
+	f.place.define(cmd.Flags())
+}
+
+func newPluginsAdd(s *streams) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: "add [flags] SOURCE", Short: "Show a plugin, and add it if you trust it", Long: pluginsAddHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sig := catch(cmd.Context())
+			defer sig.release()
+			return sig.instead(f.add(sig.ctx, cmd, s, args[0]))
+		},
+	}
+	f.trust(cmd)
+	cmd.Flags().StringVar(&f.path, "path", "", "use the folder `DIR` of the source")
+	cmd.Flags().StringVar(&f.plugin, "plugin", "", "use the plugin `NAME` of the source's list")
+	return cmd
+}
+
+func newPluginsShow(s *streams) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: "show [flags] NAME", Short: "Show everything that a plugin may run", Long: pluginsShowHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.showOne(cmd, s, args[0]) },
+	}
+	f.show(cmd)
+	return cmd
+}
+
+func newPluginsUpdate(s *streams) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: "update [flags] NAME [REF]", Short: "Show what changed in a plugin, and trust it", Long: pluginsUpdateHelp,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sig := catch(cmd.Context())
+			defer sig.release()
+			return sig.instead(f.update(sig.ctx, cmd, s, args))
+		},
+	}
+	f.trust(cmd)
+	return cmd
+}
+
+func newPluginsRemove(s *streams) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: "remove [flags] NAME", Short: "Remove a plugin and its data", Long: pluginsRemoveHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.change(cmd, s, args[0], func(store plugin.Store, name string) error { return store.Remove(name) },
+				"removed")
+		},
+	}
+	f.place.define(cmd.Flags())
+	return cmd
+}
+
+func newPluginsSwitch(s *streams, verb, short, long string, on bool) *cobra.Command {
+	var f pluginsFlags
+	cmd := &cobra.Command{
+		Use: verb + " [flags] NAME", Short: short, Long: long, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			enable := func(store plugin.Store, name string) error { return store.Enable(name, on) }
+			return f.change(cmd, s, args[0], enable, verb+"d")
+		},
+	}
+	f.place.define(cmd.Flags())
+	return cmd
+}
+
+// change changes a plugin's record and says so.
+func (f *pluginsFlags) change(
+	cmd *cobra.Command, s *streams, name string, do func(plugin.Store, string) error, done string,
+) error {
+	_, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	if err := do(plugin.NewStore(r.DataDir), name); err != nil {
+		return pluginMistake(err)
+	}
+	fmt.Fprintf(s.stderr, "The plugin %s is %s.\n", name, done)
+	return nil
+}
+
+// pluginMistake gives an unknown name the exit code of wrong usage.
+func pluginMistake(err error) error {
+	if unknown, ok := errors.AsType[*plugin.UnknownError](err); ok {
+		return &config.Error{Where: "plugins", Message: unknown.Error()}
+	}
+	return failed(err)
+}
+
+// shownPlugins returns the plugins with their parts.
+func shownPlugins(s *streams, r *config.Resolved) (out []about.ShownPlugin) {
+	for n := range r.Plugins {
+		p := &r.Plugins[n]
+		out = append(out, about.ShownPlugin{Plugin: *p, Inventory: plugins.Inventory(p, s.getenv)})
+	}
+	return out
+}
+
+// pluginsOf returns a function that lists the plugins.
+func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
+	return func(out io.Writer) {
+		now := *r // sessions that are open use what was there at their start
+		now.Plugins, _ = plugin.NewStore(r.DataDir).List()
+		_ = about.Plugins(out, shownPlugins(s, &now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
+	}
+}
+
+func (f *pluginsFlags) list(cmd *cobra.Command, s *streams) error {
+	dir, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	if _, err := plugin.NewStore(r.DataDir).Records(); err != nil {
+		return failed(err)
+	}
+	list := shownPlugins(s, r)
+	if f.asJSON {
+		return failed(about.PluginsJSON(s.lines(), list))
+	}
+	var proposed []plugins.Proposed
+	if !f.place.project.noProjectConfig {
+		proposed = plugins.ProposedBy(r.Trust.Project(dir))
+	}
+	return s.list("you have added no plugins; settle plugins add --help says how", func(to io.Writer) error {
+		return about.Plugins(to, list, proposed)
+	})
+}
+
+func (f *pluginsFlags) showOne(cmd *cobra.Command, s *streams, name string) error {
+	_, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	list := shownPlugins(s, r)
+	at := slices.IndexFunc(list, func(p about.ShownPlugin) bool { return p.Name == name })
+	if at < 0 {
+		return pluginMistake(&plugin.UnknownError{Name: name})
+	}
+	if f.asJSON {
+		return failed(about.PluginsJSON(s.lines(), list[at:at+1]))
+	}
+	return failed(showPlugin(s.stdout, list[at]))
+}
+
+func showPlugin(to io.Writer, p about.ShownPlugin) error {
+	files, err := plugin.ReadDir(p.Root, nil)
+	if err != nil && p.Problem == "" {
+		return fmt.Errorf("cannot read the plugin %q: %w", p.Name, err)
+	}
+	return about.Plugin(to, p, files)
+}
+
+// fixed reports whether the flags or the source name content that cannot change.
+func (f *pluginsFlags) fixed(from plugins.Source) error {
+	if f.yes && f.digest == "" && !(from.Git && plugins.IsCommit(from.Ref)) {
+		return &config.Error{
+			Where: "--yes",
+			Message: "it needs content that cannot change: a repository @COMMIT with all 40 digits, or --digest; " +
+				"without --yes, settle prints the digest",
+		}
+	}
+	return nil
+}
+
+// stage copies a plugin from its source, without trusting it.
+func (f *pluginsFlags) stage(
+	ctx context.Context, s *streams, store plugin.Store, from plugins.Source,
+	choose func(plugins.Snapshot) (string, error),
+) (staged plugin.Plugin, err error) {
+	if err := os.MkdirAll(store.Dir(), 0o700); err != nil {
+		return staged, err
+	}
+	snapshot, err := from.Open(ctx, s.environ, store.Dir())
+	if err != nil {
+		return staged, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	folder, err := choose(snapshot)
+	if err != nil {
+		return staged, err
+	}
+	name := f.plugin
+	if name == "" {
+		name = plugins.DefaultName(from, folder)
+	}
+	staged, err = plugins.Stage(ctx, store, from, snapshot, folder, name)
+	if err == nil && f.digest != "" && staged.Digest != f.digest {
+		err = errors.Join(
+			fmt.Errorf("its content has the digest %s, not %s", staged.Digest, f.digest), store.Unstage(staged.Record),
+		)
+	}
+	return staged, err
+}
+
+func (f *pluginsFlags) add(ctx context.Context, cmd *cobra.Command, s *streams, source string) error {
+	dir, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	if _, err := r.NeedDataDir(); err != nil {
+		return err
+	}
+	from, err := plugins.ParseSource(dir, source)
+	if err == nil && f.path != "" {
+		_, err = plugins.CleanFolder(f.path)
+	}
+	if err != nil {
+		return &config.Error{Where: "SOURCE", Message: err.Error()}
+	}
+	if err := f.fixed(from); err != nil {
+		return err
+	}
+	store := plugin.NewStore(r.DataDir)
+	staged, err := f.stage(ctx, s, store, from, func(snapshot plugins.Snapshot) (string, error) {
+		return plugins.Choose(ctx, snapshot, source, f.path, f.plugin)
+	})
+	if choice, ok := errors.AsType[*plugins.ChooseError](err); ok {
+		if choice.Name == "" {
+			if err := about.PluginEntries(s.stdout, choice.Entries); err != nil {
+				return failed(err)
+			}
+		}
+		return &config.Error{Where: "SOURCE", Message: choice.Error()}
+	}
+	if err != nil {
+		return failed(fmt.Errorf("cannot add the plugin: %w; nothing was added", err))
+	}
+	old := slices.IndexFunc(r.Plugins, func(p plugin.Plugin) bool { return p.Name == staged.Name })
+	command := fmt.Sprintf("settle plugins add %s --yes --digest %s", from.Argument(), staged.Digest)
+	if staged.Path != "" {
+		command += " --path " + plugins.Quoted(staged.Path)
+	}
+	if old >= 0 && r.Plugins[old].Digest == staged.Digest {
+		return failed(s.sameContent(store, &r.Plugins[old], staged))
+	}
+	if old >= 0 {
+		fmt.Fprintf(s.stderr, "This replaces the plugin %s from %s.\n", staged.Name,
+			terminal.OneLine(r.Plugins[old].Source))
+		return f.replace(ctx, s, store, &r.Plugins[old], staged, command)
+	}
+	return f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
+		return showPlugin(to, about.ShownPlugin{Plugin: staged, Inventory: parts})
+	})
+}
+
+func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *streams, args []string) error {
+	_, r, err := f.place.settings(s, cmd.Flags())
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(r.Plugins, func(p plugin.Plugin) bool { return p.Name == args[0] })
+	if at < 0 {
+		return pluginMistake(&plugin.UnknownError{Name: args[0]})
+	}
+	old := &r.Plugins[at]
+	from, command := plugins.SourceOf(old.Record), "settle plugins update "+old.Name
+	if len(args) == 2 {
+		if !old.Git {
+			return &config.Error{Where: "REF", Message: fmt.Sprintf("the plugin %q is of a directory", old.Name)}
+		}
+		if from, err = plugins.WithRef(from, args[1]); err != nil {
+			return &config.Error{Where: "REF", Message: err.Error()}
+		}
+		command += " " + plugins.Quoted(args[1])
+	}
+	if err := f.fixed(from); err != nil {
+		return err
+	}
+	f.plugin = old.Name // of a plugin without a manifest
+	store := plugin.NewStore(r.DataDir)
+	staged, err := f.stage(ctx, s, store, from, func(plugins.Snapshot) (string, error) { return old.Path, nil })
+	if err == nil && staged.Name != old.Name {
+		err = errors.Join(fmt.Errorf("it is now called %q; add it by that name", staged.Name),
+			store.Unstage(staged.Record))
+	}
+	if err != nil {
+		return failed(fmt.Errorf("cannot update the plugin %q: %w; it stays as it was", old.Name, err))
+	}
+	if staged.Digest == old.Digest {
+		return failed(s.sameContent(store, old, staged))
+	}
+	return f.replace(ctx, s, store, old, staged, fmt.Sprintf("%s --yes --digest %s", command, staged.Digest))
+}
+
+// sameContent records where the trusted content of a plugin comes from now.
+func (s *streams) sameContent(store plugin.Store, old *plugin.Plugin, staged plugin.Plugin) error {
+	staged.Disabled, staged.Added = old.Disabled, old.Added
+	fmt.Fprintf(s.stderr, "The plugin %s is as you trusted it.\n", old.Name)
+	return store.Record(staged.Record)
+}
+
+// copyAge is how long a copy stays that an update replaced: open sessions can use it.
+const copyAge = 7 * 24 * time.Hour
+
+// replace asks whether a staged plugin replaces an earlier version.
+func (f *pluginsFlags) replace(
+	ctx context.Context, s *streams, store plugin.Store, old *plugin.Plugin, staged plugin.Plugin, command string,
+) error {
+	staged.Disabled = old.Disabled
+	err := f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
+		changed := plugin.Changes(store.Trusted(old.Record), store.Trusted(staged.Record))
+		fmt.Fprintf(to, "Plugin %s: what differs from what you trusted (- before, + now):\n", staged.Name)
+		for _, line := range plugins.Difference(plugins.Inventory(old, s.getenv), parts, changed) {
+			fmt.Fprintln(to, terminal.Fold("  "+line, terminal.Columns(to)))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return failed(store.Prune(staged.Record, copyAge))
+}
+
+// decide shows a staged plugin, asks, and records the trust or removes the copy. command is the
+// command that trusts the same content without a question.
+func (f *pluginsFlags) decide(
+	ctx context.Context, s *streams, store plugin.Store, staged plugin.Plugin, command string,
+	show func(io.Writer, []plugins.Part) error,
+) error {
+	parts := plugins.Inventory(&staged, s.getenv)
+	if err := show(s.stderr, parts); err != nil {
+		return failed(errors.Join(err, store.Unstage(staged.Record)))
+	}
+	if !f.yes && !s.person() {
+		return failed(errors.Join(store.Unstage(staged.Record), fmt.Errorf(
+			"no person can be asked here; nothing was trusted; to trust exactly this content: %s", command)))
+	}
+	if !f.yes {
+		fmt.Fprintf(s.stderr, "Trust the plugin %s with %s? Its programs run with your rights. [y/N] ", staged.Name,
+			plugins.Summary(parts))
+		if !isYes(ctx, s.stdin) {
+			if err := store.Unstage(staged.Record); err != nil || ctx.Err() != nil {
+				return failed(errors.Join(err, context.Cause(ctx)))
+			}
+			fmt.Fprintln(s.stderr, "Nothing was trusted.")
+			return nil
+		}
+	}
+	staged.Added = time.Now().UTC().Truncate(time.Second)
+	if err := store.Record(staged.Record); err != nil {
+		return failed(fmt.Errorf("cannot record that you trust the plugin: %w", err))
+	}
+	fmt.Fprintf(s.stderr, "The plugin %s is trusted; new sessions use it. Its copy: %s\n", staged.Name,
+		terminal.OneLine(filepath.Clean(staged.Root)))
+	return nil
+}

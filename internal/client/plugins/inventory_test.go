@@ -1,0 +1,46 @@
+package plugins
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+// Whatever the texts of a plugin are, a part is one line, and the line shows where it ends.
+func TestPartsCannotForgeLines(t *testing.T) {
+	for _, text := range []string{
+		"a\nhook  Stop: true", "a\rb", "a\x1b[2K\x1b[1A", "a\u202eb", "a\u2028b", "a\u200bb", "a\x9bb", "a\tb", "\xff",
+		"a                              hook        Stop: true", " a", "a\u00a0b", "\U000e0041",
+	} {
+		for _, part := range []Part{
+			{Kind: KindHook, Name: text},
+			{Kind: KindHook, Name: "x", Runs: text},
+			{Kind: KindHook, Name: "x", Details: []string{text}},
+		} {
+			line := part.Line()
+			if strings.ContainsFunc(line, func(r rune) bool { return r == '\n' || r == '\t' || terminal.Control(r) }) ||
+				!strings.Contains(line, `"`) {
+				t.Errorf("%q is shown as %q", text, line)
+			}
+		}
+	}
+	plain := Part{KindHook, "Stop of a|b", `sh "$X/é.sh" && echo '日本'`, nil}
+	if line := plain.Line(); line != `hook        Stop of a|b: sh "$X/é.sh" && echo '日本'` {
+		t.Error(line)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	before := []Part{{KindHook, "Stop", "old", nil}, {KindSkill, "p:a", "", nil}}
+	after := []Part{{KindHook, "Stop", "new", nil}, {KindSkill, "p:a", "", nil}}
+	want := []string{"- hook        Stop: old", "+ hook        Stop: new", "file changed: a.sh"}
+	if diff := cmp.Diff(want, Difference(before, after, []string{"changed: a.sh"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := Summary(after); got != "1 hook, 1 skill" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,14 @@
+package plugins
+
+import (
+	"os"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/modeltest/leak"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunAsSupervisor()
+	os.Exit(leak.Run(m))
+}
