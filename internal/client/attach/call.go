@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 const (
@@ -47,10 +48,14 @@ func (e *GoneError) Error() string {
 // String names the process.
 func (h Host) String() string { return fmt.Sprintf("pid %d (%s)", h.PID, h.Face) }
 
-// call sends a call to the host.
+// call sends a call to the host. Without a timeout, it waits until the answer, the end of ctx or
+// the end of the connection.
 func (s *Session) call(ctx context.Context, timeout time.Duration, method string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
 	err := s.calls.Call(ctx, method, params, result)
 	var refused *jsonrpc.Error
 	switch {
@@ -64,16 +69,14 @@ func (s *Session) call(ctx context.Context, timeout time.Duration, method string
 	return err
 }
 
-// Submit sends an input. An input that is sent again after a missing answer runs once.
+// Submit sends an input. An input that is sent again after a missing answer runs once. An input
+// with an Expand is expanded by the host, with the host's commands and MCP servers.
 func (s *Session) Submit(ctx context.Context, in settle.Input) error {
-	if in.Expand != nil && !in.Command { // with this process's commands, which the host lacks
-		text, images, err := in.Expand(ctx, in.Text)
-		if err != nil {
-			return err
-		}
-		in.Text, in.Images = text, append(in.Images, images...)
-	}
 	p := submission{in.Text, in.Images, in.Documents, in.Mode, in.Schema, in.Command, in.ID, in.By}
+	if in.Expand != nil && !in.Command { // it takes as long as the server needs, or until an interrupt
+		p.Input = cmp.Or(p.Input, uuid.NewString())
+		return s.call(ctx, 0, methodExpand, p, nil)
+	}
 	s.mu.Lock()
 	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command &&
 		len(p.Images) == len(s.unsure.Images) && len(p.Documents) == len(s.unsure.Documents) {
@@ -156,6 +159,32 @@ func (s *Session) adjust(ctx context.Context, method string, params any) error {
 	}
 	s.learn(&now)
 	return nil
+}
+
+// Compact compacts the history, as [settle.Session.Compact] does. It takes as long as the turn.
+func (s *Session) Compact(ctx context.Context, by string) (c settle.Compacted, err error) {
+	err = s.call(ctx, 0, methodCompact, compacting{by}, &c)
+	return c, err
+}
+
+// Prompts returns the prompts of the host's MCP servers that are known now, and notes on names
+// that cannot be used.
+func (s *Session) Prompts(ctx context.Context) (list []mcp.Command, notes []string, err error) {
+	var p prompts
+	err = s.call(ctx, answerTimeout, methodPrompts, nil, &p)
+	return p.List, p.Notes, err
+}
+
+// Rules returns the rules in force in the session, and its remembered approvals.
+func (s *Session) Rules(ctx context.Context) ([]assemble.Rule, error) {
+	var r rules
+	err := s.call(ctx, answerTimeout, methodRules, nil, &r)
+	return r.List, err
+}
+
+// Forget takes a remembered approval back, by its Key: calls like it need an approval again.
+func (s *Session) Forget(ctx context.Context, key string) error {
+	return s.call(ctx, answerTimeout, methodForget, forgetting{key}, nil)
 }
 
 // Offered returns the models that the host's providers list.

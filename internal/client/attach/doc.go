@@ -5,7 +5,8 @@
 //	attached client                           host
 //	log file ─► journal.Load ─► state         │
 //	{"join","follow":seq} ──── socket ───────►│ Session.Events: a line for each event
-//	{"join"} ── JSON-RPC ───── socket ───────►│ submit, interrupt, answer, drop, cancel, kill
+//	{"join"} ── JSON-RPC ───── socket ───────►│ submit, interrupt, answer, drop, cancel, kill,
+//	                                          │ compact, choose a model, tighten the permission
 //
 // The socket is the host's control socket ([hostsocket.Server]). The state comes from the
 // log file, at no cost to the host. Later events come from the host, which also has the

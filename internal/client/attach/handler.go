@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/scope"
 )
@@ -42,6 +43,19 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	switch r.Method {
 	case methodSubmit:
 		return call(r, func(p submission) (any, error) { return h.submit(ctx, p) })
+	case methodExpand:
+		return call(r, func(p submission) (any, error) {
+			opened, err := h.opened()
+			if err != nil {
+				return nil, err
+			}
+			expand := commands.Required(commands.Expansion{Source: opened.Commands()}.Expand)
+			return h.submit(ctx, p, settle.WithExpansion(expand))
+		})
+	case methodCompact:
+		return call(r, func(p compacting) (any, error) { return h.session.Compact(ctx, p.By) })
+	case methodRules, methodForget, methodPrompts:
+		return h.list(r)
 	case methodInterrupt:
 		return call(r, func(p interruption) (any, error) {
 			o, err := h.session.Interrupt(ctx, settle.Interruption{By: p.By, Input: p.Input, Hurry: p.Hurry})
@@ -162,17 +176,33 @@ func call[P any](r *jsonrpc.Request, do func(P) (any, error)) (any, error) {
 	return do(params)
 }
 
-func (h *handler) submit(ctx context.Context, p submission) (any, error) {
-	options := []settle.InputOption{
-		settle.WithID(
-			p.Input,
-		),
-		settle.WithMode(p.Mode),
-		settle.WithImages(p.Images...),
-		settle.WithDocuments(p.Documents...),
-		settle.WithSchema(p.Schema),
-		settle.From(p.By),
+// list answers the calls about what the session offers and permits.
+func (h *handler) list(r *jsonrpc.Request) (any, error) {
+	opened, err := h.opened()
+	if err != nil {
+		return nil, err
 	}
+	policy := opened.Agent.Policy()
+	switch {
+	case r.Method == methodPrompts:
+		list, notes := opened.Commands().Prompts()
+		return prompts{list, notes}, nil
+	case policy == nil:
+		return rules{}, nil
+	case r.Method == methodRules:
+		return rules{policy.Rules()}, nil
+	}
+	return call(r, func(p forgetting) (any, error) {
+		policy.Forget(p.Key)
+		return done{true}, nil
+	})
+}
+
+func (h *handler) submit(ctx context.Context, p submission, more ...settle.InputOption) (any, error) {
+	options := append(more,
+		settle.WithID(p.Input), settle.WithMode(p.Mode), settle.WithImages(p.Images...),
+		settle.WithDocuments(p.Documents...), settle.WithSchema(p.Schema), settle.From(p.By),
+	)
 	if p.Command {
 		options = append(options, settle.AsCommand())
 	}
@@ -185,6 +215,11 @@ func (h *handler) submit(ctx context.Context, p submission) (any, error) {
 
 // failure converts an error for the client.
 func failure(err error) error {
+	if cause, ok := errors.AsType[*event.Cause](err); ok {
+		if data, err := json.Marshal(cause); err == nil {
+			return &jsonrpc.Error{Code: codeEnded, Message: cause.Error(), Data: data}
+		}
+	}
 	late := (*settle.AnsweredError)(nil)
 	if !errors.As(err, &late) {
 		return err
@@ -200,7 +235,11 @@ func refusal(e *jsonrpc.Error) error {
 		Verdict  event.Verdict
 		By       string
 	}
-	if e.Code == codeAnswered && json.Unmarshal(e.Data, &late) == nil {
+	cause := new(event.Cause)
+	switch {
+	case e.Code == codeEnded && json.Unmarshal(e.Data, cause) == nil:
+		return cause
+	case e.Code == codeAnswered && json.Unmarshal(e.Data, &late) == nil:
 		return &settle.AnsweredError{Approval: late.Approval, Verdict: late.Verdict, By: late.By}
 	}
 	return errors.New(e.Message)

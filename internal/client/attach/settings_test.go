@@ -4,9 +4,12 @@ package attach_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -83,6 +86,85 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 	}
 	if err := attached.Tighten(t.Context(), "ask"); err == nil || policy.Mode().Name != "read-only" {
 		t.Errorf("%v; the mode is %s", err, policy.Mode().Name)
+	}
+}
+
+// An attached client compacts, sees the rules, takes approvals back, and has the host expand its
+// commands.
+func TestAttachedClientUsesHostsLists(t *testing.T) {
+	place := clienttest.NewPlace(t)
+	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "serve")
+	hosts.Base.Releasable, hosts.Base.Attach = true, attach.Serve
+	defer func() {
+		if err := hosts.CloseAll(context.Background(), event.Shutdown, "test"); err != nil {
+			t.Error(err)
+		}
+	}()
+	edits, err := assemble.ModeNamed("accept-edits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := assemble.NewPolicy(edits)
+	if _, err := hosts.Open(
+		t.Context(), "s",
+		assemble.SessionSpec{Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy }},
+	); err != nil {
+		t.Fatal(err)
+	}
+	attached, err := attach.Open(t.Context(), place.Data, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer attached.Close()
+	list, err := attached.Rules(t.Context())
+	if diff := cmp.Diff(policy.Rules(), list); err != nil || len(list) == 0 || diff != "" {
+		t.Errorf("%v; the rules (-host +attached):\n%s", err, diff)
+	}
+	if err := attached.Forget(t.Context(), "none"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := attached.Prompts(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got, err := attached.Compact(t.Context(), "user"); err != nil || got != (settle.Compacted{}) {
+		t.Errorf("nothing to compact: %+v, %v", got, err)
+	}
+	unknown := settle.NewInput("/docs__none it", settle.WithID("i1"), settle.WithExpansion(
+		func(context.Context, string) (string, []event.Image, error) {
+			t.Error("the client expands")
+			return "", nil, nil
+		},
+	))
+	if err := attached.Submit(t.Context(), unknown); err == nil ||
+		!strings.Contains(err.Error(), "there is no command /docs__none") {
+		t.Errorf("an unknown command: %v", err)
+	}
+}
+
+// A compaction that waits for a turn does not keep an attached client that leaves.
+func TestAttachedCompactionEndsWithClient(t *testing.T) {
+	hold := make(chan struct{})
+	defer close(hold)
+	h := newHosted(t, script.Turn(script.Text("One"), script.Wait(hold)))
+	attached := h.join(t)
+	turn, err := h.Submit(t.Context(), "count")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { // the receive below waits for it
+		_, err := attached.Compact(t.Context(), "user")
+		ended <- err
+	}()
+	until(t, attached, 0, kind(event.KindItemDelta))
+	if err := attached.Close(); err != nil {
+		t.Error(err)
+	}
+	if gone, ok := errors.AsType[*attach.GoneError](<-ended); !ok {
+		t.Errorf("a compaction that waits, after the client has left: %v", gone)
+	}
+	if _, err := h.Interrupt(t.Context(), settle.Interruption{By: "user", Input: turn.Input()}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // request is the first line of an attached client: it follows the events after a number, or
@@ -53,6 +55,11 @@ const (
 	methodChoose    = "choose"  // answered with the new Settings
 	methodTighten   = "tighten" // answered with the new Settings
 	methodOffered   = "models"
+	methodExpand    = "expand" // a submission whose text calls a command of the host, such as an MCP prompt
+	methodCompact   = "compact"
+	methodPrompts   = "prompts"
+	methodRules     = "rules"
+	methodForget    = "forget"
 )
 
 type submission struct {
@@ -121,13 +128,38 @@ type tightening struct {
 	Mode string `json:"mode"`
 }
 
+// compacting is a request to compact the history; its answer is a [settle.Compacted].
+type compacting struct {
+	By string `json:"by,omitempty"`
+}
+
+// prompts are the prompts of the host's MCP servers, and notes on names that cannot be used.
+type prompts struct {
+	List  []mcp.Command `json:"list,omitempty"`
+	Notes []string      `json:"notes,omitempty"`
+}
+
+// rules are the rules in force and the remembered approvals.
+type rules struct {
+	List []assemble.Rule `json:"list,omitempty"`
+}
+
+// forgetting is the key of a remembered approval.
+type forgetting struct {
+	Key string `json:"key"`
+}
+
 // done reports whether a call had an effect.
 type done struct {
 	Done bool `json:"done"`
 }
 
-// codeAnswered is the code of a late answer; its data is a verdict.
-const codeAnswered = -32010
+const (
+	// codeAnswered is the code of a late answer; its data is a verdict.
+	codeAnswered = -32010
+	// codeEnded is the code of a call whose turn or input ended early; its data is a cause.
+	codeEnded = -32011
+)
 
 const (
 	// maxMessage bounds a call, such as an input with images, and maxLine an event, in bytes.

@@ -91,6 +91,20 @@ func (e *FailedError) Unwrap() error { return e.why }
 // starts the server first if necessary. Any other text stays unchanged.
 func Expander(s Source) settle.InputOption { return settle.WithExpansion(Expansion{s}.Expand) }
 
+// Required returns a function that expands as expand does, and refuses a text that calls no
+// command.
+func Required(
+	expand func(context.Context, string) (string, []event.Image, error),
+) func(context.Context, string) (string, []event.Image, error) {
+	return func(ctx context.Context, text string) (string, []event.Image, error) {
+		stands, images, err := expand(ctx, text)
+		if name, _, _ := strings.Cut(text, " "); err == nil && stands == text && len(images) == 0 {
+			err = fmt.Errorf("there is no command %s; a space before the slash sends it as it is", name)
+		}
+		return stands, images, err
+	}
+}
+
 // Expansion expands the commands of a source.
 type Expansion struct{ Source Source }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -34,15 +33,7 @@ func newFetch(c Conversation, text string) (one *fetch, send func(context.Contex
 	return one, func(ctx context.Context) error {
 		options := []settle.InputOption{settle.From(user), settle.WithID(one.input)}
 		if e, ok := c.(Expander); ok {
-			options = append(options, settle.WithExpansion(func(
-				ctx context.Context, text string,
-			) (string, []event.Image, error) {
-				stands, images, err := e.Expand(ctx, text)
-				if name, _, _ := strings.Cut(text, " "); err == nil && stands == text && len(images) == 0 {
-					err = fmt.Errorf("there is no command %s; a space before the slash sends it as it is", name)
-				}
-				return stands, images, err
-			}))
+			options = append(options, settle.WithExpansion(commands.Required(e.Expand)))
 		}
 		_, err := c.Submit(ctx, text, options...)
 		return err

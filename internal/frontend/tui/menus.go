@@ -17,11 +17,11 @@ type (
 	Catalog interface {
 		Models(ctx context.Context) ([]assemble.Offered, error)
 	}
-	// Ruled lists the rules in force.
+	// Ruled lists the rules in force. They can be another process's.
 	Ruled interface {
-		Rules() []Rule
+		Rules(ctx context.Context) ([]Rule, error)
 		// Forget takes back a rule that has an ID.
-		Forget(id string)
+		Forget(ctx context.Context, id string) error
 	}
 	// Previewer returns a few lines about a session.
 	Previewer interface {
@@ -71,46 +71,69 @@ func (u *UI) pickEffort() {
 // pickPermission shows the modes, the rules in force, and the approvals for the session,
 // which can be revoked.
 func (u *UI) pickPermission() {
-	ruled, _ := u.view.conversation.(Ruled)
-	m := &menu{title: "Permissions"}
-	m.refresh = func() []choice {
-		var all []choice
-		for _, name := range permissionModes() {
-			one := choice{id: name, label: event.ModeWords(name), group: "Mode (Enter changes it)"}
-			one.detail = event.ModeEffect(name, u.state().Host.Confinement)
-			all = append(all, one)
-		}
-		if ruled == nil {
-			return all
-		}
-		for n, r := range ruled.Rules() {
-			one := choice{
-				id: "\x00" + string(rune(n)), label: r.Decision + " " + r.Text, detail: r.Where,
-				group: "Rules (of the configuration: change them there)",
-			}
-			if r.ID != "" {
-				one.id, one.label, one.detail, one.group = "\x01"+
-					r.ID, r.Text, "", "Allowed for the session (Ctrl-D takes it back)"
-				m.note = "Ctrl-D takes an approval back"
-			}
-			all = append(all, one)
-		}
-		return all
+	ruled, ok := u.view.conversation.(Ruled)
+	if !ok {
+		u.openMenu(u.permissionMenu(nil))
+		return
 	}
-	m.all = m.refresh()
+	u.runInBackground("looking up the rules", func(ctx context.Context) (func(), error) {
+		rules, err := ruled.Rules(ctx)
+		return func() {
+			m := u.permissionMenu(rules)
+			m.remove = func(one choice) {
+				if id, ok := strings.CutPrefix(one.id, "\x01"); ok {
+					u.revoke(ruled, m, id)
+				}
+			}
+			u.openMenu(m.selectID(u.view.conversation.Mode()))
+		}, err
+	})
+}
+
+// permissionMenu is the menu of the modes and the rules.
+func (u *UI) permissionMenu(rules []Rule) *menu {
+	m := &menu{title: "Permissions"}
+	for _, name := range permissionModes() {
+		one := choice{id: name, label: event.ModeWords(name), group: "Mode (Enter changes it)"}
+		one.detail = event.ModeEffect(name, u.state().Host.Confinement)
+		m.all = append(m.all, one)
+	}
+	for n, r := range rules {
+		one := choice{
+			id: "\x00" + string(rune(n)), label: r.Decision + " " + r.Text, detail: r.Where,
+			group: "Rules (of the configuration: change them there)",
+		}
+		if r.ID != "" {
+			one.id, one.label, one.detail, one.group = "\x01"+
+				r.ID, r.Text, "", "Allowed for the session (Ctrl-D takes it back)"
+			m.note = "Ctrl-D takes an approval back"
+		}
+		m.all = append(m.all, one)
+	}
 	m.pick = func(one choice) {
 		if slices.Contains(permissionModes(), one.id) {
 			u.permissions(one.id)
 		}
 	}
-	m.remove = func(one choice) {
-		if id, ok := strings.CutPrefix(one.id, "\x01"); ok {
-			ruled.Forget(id)
-			u.showHint("calls like it are asked about again")
-			u.refreshMenu()
+	return m.selectID(u.view.conversation.Mode())
+}
+
+// revoke takes back an approval for the session, which the menu shows.
+func (u *UI) revoke(ruled Ruled, m *menu, id string) {
+	u.enqueue(func(ctx context.Context) error {
+		if err := ruled.Forget(ctx, id); err != nil {
+			return err
 		}
-	}
-	u.openMenu(m.selectID(u.view.conversation.Mode()))
+		rules, err := ruled.Rules(ctx)
+		u.send(func() {
+			u.showHint("calls like it are asked about again")
+			if err == nil {
+				m.refresh = func() []choice { return u.permissionMenu(rules).all }
+				u.refreshMenu()
+			}
+		})
+		return nil
+	})
 }
 
 // pickSession opens a menu of the directory's sessions.

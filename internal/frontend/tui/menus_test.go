@@ -118,15 +118,16 @@ func (r *richTalk) locked(read func()) {
 func (r *richTalk) Model() (name string)  { r.locked(func() { name = r.model }); return name }
 func (r *richTalk) Effort() (name string) { r.locked(func() { name = r.effort }); return name }
 func (r *richTalk) Mode() (name string)   { r.locked(func() { name = r.mode }); return name }
-func (r *richTalk) Rules() (all []Rule) {
+func (r *richTalk) Rules(context.Context) (all []Rule, err error) {
 	r.locked(func() { all = slices.Clone(r.rules) })
-	return all
+	return all, nil
 }
 
-func (r *richTalk) Forget(id string) {
+func (r *richTalk) Forget(_ context.Context, id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rules = slices.DeleteFunc(r.rules, func(rule Rule) bool { return rule.ID == id })
+	return nil
 }
 
 func (r *richTalk) SetMode(ctx context.Context, name string) error {

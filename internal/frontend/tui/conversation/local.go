@@ -58,15 +58,21 @@ func models(list []assemble.Offered, err error) ([]assemble.Offered, error) {
 }
 
 // Rules implements [tui.Ruled].
-func (l *local) Rules() (out []tui.Rule) {
-	for _, r := range l.policy.Rules() {
+func (l *local) Rules(context.Context) ([]tui.Rule, error) { return rulesOf(l.policy.Rules()), nil }
+
+// rulesOf converts the rules of a policy.
+func rulesOf(list []assemble.Rule) (out []tui.Rule) {
+	for _, r := range list {
 		out = append(out, tui.Rule{ID: r.Key, Decision: string(r.Decision), Text: r.Text, Where: r.Where})
 	}
 	return out
 }
 
 // Forget implements [tui.Ruled].
-func (l *local) Forget(rule string) { l.policy.Forget(rule) }
+func (l *local) Forget(_ context.Context, rule string) error {
+	l.policy.Forget(rule)
+	return nil
+}
 
 // Prompts implements [tui.Expander].
 func (l *local) Prompts() ([]mcp.Command, []string) { return l.Commands().Prompts() }

@@ -38,7 +38,7 @@ type Sessions struct {
 	mu       sync.Mutex                  // guards the fields below
 	policies map[string]*assemble.Policy // of the sessions that were opened here
 	copies   map[string]assemble.Mode    // of the sources of copies that were not opened
-	clients  map[string]attached         // by the session that another process hosts
+	clients  map[string]*attached        // by the session that another process hosts
 	worktree *string                     // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
@@ -82,8 +82,9 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	if id != "" && !s.take {
 		if client, err := attach.Open(ctx, s.dataDir, id); err == nil {
 			s.setRedactor(redact.New(resolved.Secrets()...))
-			s.keepClient(id, attached{client})
-			return attached{client}, nil
+			c := newAttached(client)
+			s.keepClient(id, c)
+			return c, nil
 		}
 	}
 	policy := s.policy(id, assemble.ModeOf(resolved.Permission))
@@ -133,11 +134,11 @@ func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
 }
 
 // keepClient keeps the client of a session that another process hosts, for copies.
-func (s *Sessions) keepClient(id string, client attached) {
+func (s *Sessions) keepClient(id string, client *attached) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clients == nil {
-		s.clients = map[string]attached{}
+		s.clients = map[string]*attached{}
 	}
 	s.clients[id] = client
 }
@@ -167,8 +168,8 @@ func (s *Sessions) copied(id, fork string) {
 // Close implements [tui.Sessions]. The session of an attached client stays open in its
 // host.
 func (s *Sessions) Close(ctx context.Context, c tui.Conversation, reason event.Reason, by string) error {
-	if client, ok := c.(attached); ok {
-		_ = client.Close() // the connection; the host keeps the session
+	if client, ok := c.(*attached); ok {
+		client.leave()
 		return nil
 	}
 	return s.hosts.Close(ctx, c.ID(), reason, by)
