@@ -91,15 +91,15 @@ func Ask(conn net.Conn, request, answer any, maxAnswer int64) error {
 	if err := json.NewEncoder(conn).Encode(request); err != nil {
 		return ErrNoAnswer
 	}
-	line, err := readLine(conn, maxAnswer)
+	line, err := ReadLine(conn, maxAnswer)
 	if err != nil || json.Unmarshal(line, answer) != nil {
 		return ErrNoAnswer
 	}
 	return nil
 }
 
-// readLine reads a line byte for byte, so that the bytes after it stay in the connection.
-func readLine(in io.Reader, maxLine int64) (line []byte, err error) {
+// ReadLine reads a line byte for byte, so that the bytes after it stay in the connection.
+func ReadLine(in io.Reader, maxLine int64) (line []byte, err error) {
 	next := make([]byte, 1)
 	for int64(len(line)) < maxLine {
 		if _, err := io.ReadFull(in, next); err != nil {

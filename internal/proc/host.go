@@ -24,7 +24,10 @@ var host struct {
 	births   sync.RWMutex
 	mu       sync.Mutex
 	children map[int]bool
-	keepers  map[pausable]bool // receive pauses
+	// standalone are the children that are further processes of this program, which can stay
+	// stopped.
+	standalone map[int]bool
+	keepers    map[pausable]bool // receive pauses
 	// unmanaged are the other children.
 	unmanaged unmanagedChildren
 	// writable are the folders that commands can change.
@@ -53,11 +56,29 @@ func spawn(fork func() (int, error)) error {
 	return nil
 }
 
+// spawnStandalone is spawn for a further process of this program.
+func spawnStandalone(fork func() (int, error)) error {
+	return spawn(func() (int, error) {
+		pid, err := fork()
+		if err != nil {
+			return 0, err
+		}
+		host.mu.Lock()
+		defer host.mu.Unlock()
+		if host.standalone == nil {
+			host.standalone = make(map[int]bool)
+		}
+		host.standalone[pid] = true
+		return pid, nil
+	})
+}
+
 // forget removes a child that was reaped.
 func forget(pid int) {
 	host.mu.Lock()
 	defer host.mu.Unlock()
 	delete(host.children, pid)
+	delete(host.standalone, pid)
 }
 
 // withMarker returns the environment with the marker of one command. The marker is valid for

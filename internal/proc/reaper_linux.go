@@ -63,6 +63,7 @@ func orphans() []node {
 		n, ok := readProcess(pid)
 		switch {
 		case !ok:
+		case isStandalone(pid):
 		case isOwnChild(pid):
 			resume(n)
 		case n.zombie():
@@ -80,6 +81,12 @@ func resume(n node) {
 	if n.state == 'T' && host.supervised.Load() {
 		_ = unix.Kill(n.pid, unix.SIGCONT)
 	}
+}
+
+func isStandalone(pid int) bool {
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	return host.standalone[pid]
 }
 
 func isOwnChild(pid int) bool {

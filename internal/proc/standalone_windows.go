@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"net"
 	"os"
 )
 
@@ -14,12 +15,18 @@ type Standalone struct {
 }
 
 // StandaloneProcess is never started.
-type StandaloneProcess struct{ In, Out *os.File }
+type StandaloneProcess struct {
+	In, Out *os.File
+	Conn    net.Conn
+}
 
 var errNoStandalone = errors.New("no client could attach to a detached session on Windows; run it in a terminal")
 
 // Start returns an error.
 func (Standalone) Start() (*StandaloneProcess, error) { return nil, errNoStandalone }
+
+// StartConnected returns an error.
+func (Standalone) StartConnected() (*StandaloneProcess, error) { return nil, errNoStandalone }
 
 // Terminate does nothing.
 func (*StandaloneProcess) Terminate() {}

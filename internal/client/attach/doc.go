@@ -20,6 +20,7 @@
 //
 // Other files:
 //
+//   - owner.go: what only the terminal that started a host can do
 //   - wire.go: the messages of the control socket
 //   - call.go: calls from the client to the host, their timeouts
 //   - handler.go: executes the calls of a client in the host

@@ -19,6 +19,7 @@ import (
 // interrupt is answered after its turn's end (C10).
 type handler struct {
 	session *settle.Session
+	owner   *Owner // nil for an attached client
 	calls   sync.WaitGroup
 }
 
@@ -54,6 +55,8 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		})
 	case methodCompact:
 		return call(r, func(p compacting) (any, error) { return h.session.Compact(ctx, p.By) })
+	case methodMode, methodDetach, methodClose:
+		return h.own(r)
 	case methodRules, methodForget, methodPrompts:
 		return h.list(r)
 	case methodInterrupt:
@@ -116,8 +119,12 @@ func (h *handler) opened() (*assemble.Opened, error) {
 }
 
 // mayBegin reports whether the client, which can only tighten the permission, can begin the work on
-// a plan with it. A host whose policy is unknown chooses the permission itself.
+// a plan with it. A host whose policy is unknown chooses the permission itself. Its owner can choose
+// any permission.
 func (h *handler) mayBegin(permission string) bool {
+	if h.owner != nil {
+		return true
+	}
 	o, err := h.opened()
 	if err != nil || o.Agent.Policy() == nil {
 		return permission == ""

@@ -25,22 +25,27 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 	if json.Unmarshal(line, &r) != nil {
 		return
 	}
-	var host event.SessionOpened
-	s.View(func(st event.State) { host = st.Host })
-	now := settingsOf(s, host)
-	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
+	host, now, err := sendHello(s, conn)
 	if err != nil {
-		return // no text has that number
-	}
-	if _, err := conn.Write(hello); err != nil {
 		return
 	}
 	if r.Follow == nil {
-		serveCalls(ctx, s, conn)
+		serveCalls(ctx, conn, &handler{session: s})
 		return
 	}
 	f := &follower{session: s, host: host, conn: conn, settings: now}
 	f.follow(ctx, *r.Follow)
+}
+
+// sendHello sends the host's first line.
+func sendHello(s *settle.Session, conn net.Conn) (host event.SessionOpened, now Settings, err error) {
+	s.View(func(st event.State) { host = st.Host })
+	now = settingsOf(s, host)
+	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
+	if err == nil { // no text has the number of an error
+		_, err = conn.Write(hello)
+	}
+	return host, now, err
 }
 
 // settingsOf returns the settings of the session's next turn.
@@ -171,8 +176,7 @@ func (f *follower) flush() error {
 }
 
 // serveCalls answers a client's calls until it disconnects.
-func serveCalls(ctx context.Context, s *settle.Session, conn net.Conn) {
-	h := &handler{session: s}
+func serveCalls(ctx context.Context, conn net.Conn, h *handler) {
 	c := jsonrpc.New(jsonrpc.Options{In: conn, Out: conn, Handler: h, MaxFrame: maxMessage, MaxInFlight: maxInFlight})
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()

@@ -54,11 +54,16 @@ func Open(ctx context.Context, dataDir, id string) (*Session, error) {
 	if s.conn, hello, err = s.join(ctx, nil); err != nil {
 		return nil, err
 	}
+	s.begin(hello)
+	return s, nil
+}
+
+// begin starts the connection for calls, after the host's first line.
+func (s *Session) begin(hello answer) {
 	s.host, s.settings = *hello.Host, hello.Settings
 	s.life, s.end = context.WithCancel(context.Background())
 	s.calls = jsonrpc.New(jsonrpc.Options{In: s.conn, Out: s.conn, Handler: deaf{}, MaxFrame: maxMessage})
 	s.calls.Start(s.life)
-	return s, nil
 }
 
 // HostOf returns the process that hosts the session, if it is visible. It is fast for sessions

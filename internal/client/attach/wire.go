@@ -60,6 +60,11 @@ const (
 	methodPrompts   = "prompts"
 	methodRules     = "rules"
 	methodForget    = "forget"
+
+	// Calls of the terminal that started the host; the host refuses them from other clients.
+	methodMode   = "mode" // answered with the new Settings
+	methodDetach = "detach"
+	methodClose  = "close"
 )
 
 type submission struct {
@@ -123,7 +128,8 @@ type choosing struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// tightening is a mode at least as strict as the current one.
+// tightening is a permission mode; at least as strict as the current one, except from the host's
+// owner.
 type tightening struct {
 	Mode string `json:"mode"`
 }
@@ -147,6 +153,12 @@ type rules struct {
 // forgetting is the key of a remembered approval.
 type forgetting struct {
 	Key string `json:"key"`
+}
+
+// closing is the end of the session and its host.
+type closing struct {
+	Reason event.Reason `json:"reason"`
+	By     string       `json:"by"`
 }
 
 // done reports whether a call had an effect.

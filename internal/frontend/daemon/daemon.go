@@ -43,6 +43,10 @@ type Options struct {
 	image.Attached
 	// Report receives the Report, and is closed then.
 	Report io.WriteCloser
+	// Owner, if set, is the connection to the terminal that started the process. It receives the
+	// Report, and there is no prompt. The session ends with the connection, unless the terminal
+	// detaches.
+	Owner net.Conn
 	// Stops brings signals, which end everything.
 	Stops <-chan stdio.Stop
 	// IdleTimeout ends the process when nothing has happened in the session for so long.
@@ -94,7 +98,7 @@ func Run(ctx context.Context, o Options, clients *Clients) (code int) {
 	if err == nil {
 		err = context.Cause(ctx) // nil before its end
 	}
-	if err == nil {
+	if err == nil && o.Owner == nil {
 		err = o.submit(ctx, opened)
 	}
 	if err != nil {
@@ -169,6 +173,10 @@ func (o Options) report(r Report) {
 	// Ends with the write, or with the process.
 	go scope.Shield(func(error) {}, func() {
 		defer close(done)
+		if o.Owner != nil {
+			_, _ = o.Owner.Write(append(line, '\n'))
+			return
+		}
 		_, _ = o.Report.Write(append(line, '\n'))
 		_ = o.Report.Close()
 	})()
@@ -182,19 +190,25 @@ func (o Options) report(r Report) {
 func (o Options) host(
 	ctx context.Context, opened *assemble.Opened, clients *Clients, closed <-chan struct{},
 ) (code int) {
+	owner := o.serveOwner(ctx, opened)
+	left := owner.left
 	tick := time.NewTicker(o.IdleTimeout / checksPerTimeout)
 	defer tick.Stop()
 	for {
 		select {
 		case <-closed:
-			o.Logger.Info("detached host ends: its session is closed", "session", opened.ID())
-			var lines []string
-			opened.View(func(st event.State) { lines = transcript.WorktreeLines(st.Host, st.WorktreeLeft) })
-			for _, line := range lines {
-				o.Logger.Info(line, "session", opened.ID())
+			if owner.detached.Load() {
+				o.logClosed(opened)
 			}
 			o.close(event.Shutdown, "host")
+			owner.await()
 			return stdio.CodeCompleted
+		case <-left:
+			left = nil
+			if code, done := o.leave(owner, opened.ID()); done {
+				return code
+			}
+			continue
 		case stop := <-o.Stops:
 			o.Logger.Info("detached host ends by "+stop.Who()+", with its session", "session", opened.ID())
 			o.close(stop.Reason, stop.By)
@@ -202,7 +216,7 @@ func (o Options) host(
 		case <-tick.C:
 		}
 		since := time.Now().Add(-o.IdleTimeout)
-		if !clients.absent(since) {
+		if !owner.detached.Load() || !clients.absent(since) {
 			continue
 		}
 		closing, cancel := context.WithTimeout(ctx, closeTimeout)
@@ -221,11 +235,26 @@ func (o Options) host(
 	}
 }
 
-// close ends everything, and says what did not stop.
+// logClosed logs the end of a session that this process has not ended.
+func (o Options) logClosed(opened *assemble.Opened) {
+	o.Logger.Info("detached host ends: its session is closed", "session", opened.ID())
+	var lines []string
+	opened.View(func(st event.State) { lines = transcript.WorktreeLines(st.Host, st.WorktreeLeft) })
+	for _, line := range lines {
+		o.Logger.Info(line, "session", opened.ID())
+	}
+}
+
+// close ends everything, and logs what did not stop.
 func (o Options) close(reason event.Reason, by string) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	if err := o.Sessions.CloseAll(ctx, reason, by); err != nil {
+	if err := o.end(reason, by); err != nil {
 		o.Logger.Error("cannot end everything", "error", err)
 	}
+}
+
+// end ends everything, and returns what did not stop.
+func (o Options) end(reason event.Reason, by string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return o.Sessions.CloseAll(ctx, reason, by)
 }
