@@ -7,6 +7,7 @@
 //
 //   - tui.go: settle without arguments, and resume
 //   - worktree.go: the flag --worktree
+//   - ownhost.go: the host process that a terminal starts for its session
 //   - detach.go: settle run --detach, and the host process that it starts
 //   - run.go: settle run
 //   - serve.go: settle serve

@@ -40,7 +40,7 @@ func newRoot(s *streams) *cobra.Command {
 		Long:  rootHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			rest := f.worktree.take(args)
-			if tell || s.person() && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n") {
+			if tell || f.host || s.person() && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n") {
 				return nil // a prompt
 			}
 			return known(cmd, rest)
@@ -53,7 +53,7 @@ func newRoot(s *streams) *cobra.Command {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
 				return failed(err)
 			}
-			if !s.person() {
+			if !s.person() && !f.host {
 				return cmd.Help()
 			}
 			return f.open(

@@ -44,6 +44,9 @@ type tuiFlags struct {
 	dir   string
 	take  bool
 	plain bool
+	// host means that this process hosts a session for the terminal that started it.
+	host bool
+	idle time.Duration // see idleFlag
 	// worktree is defined for new sessions only.
 	worktree worktreeFlag
 }
@@ -55,6 +58,23 @@ func (f *tuiFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
 	flags.BoolVar(&f.plain, "plain", false, "write labelled lines and redraw nothing, for screen readers")
 	f.projectFlags.define(flags)
+	flags.BoolVar(&f.host, terminalHostFlag, false, "")
+	flags.DurationVar(&f.idle, idleFlag, detachedIdleTimeout, "")
+	_, _ = flags.MarkHidden(terminalHostFlag), flags.MarkHidden(idleFlag) // they exist
+}
+
+// options returns the options of the terminal's agents.
+func (f *tuiFlags) options() assemble.Options {
+	o := assemble.Options{
+		HostOptions: assemble.HostOptions{Frontend: "terminal", Take: f.take},
+		PermissionOptions: assemble.PermissionOptions{
+			Permission: settle.Ask,
+			Sandbox:    config.SandboxAuto,
+			Attended:   true,
+		},
+	}
+	f.apply(&o)
+	return o
 }
 
 func newResume(s *streams) *cobra.Command {
@@ -105,6 +125,9 @@ func newAttach(s *streams) *cobra.Command {
 func (f *tuiFlags) open(
 	cmd *cobra.Command, s *streams, choose func(context.Context, *conversation.Sessions) (string, error), prompt string,
 ) error {
+	if f.host {
+		return f.runHost(cmd, s)
+	}
 	if !s.person() {
 		return errors.New(
 			"cannot open the terminal: standard input, output and error must be a terminal; elsewhere, use " +
@@ -115,15 +138,7 @@ func (f *tuiFlags) open(
 	if err != nil {
 		return err
 	}
-	o := assemble.Options{
-		HostOptions: assemble.HostOptions{Frontend: "terminal", Take: f.take},
-		PermissionOptions: assemble.PermissionOptions{
-			Permission: settle.Ask,
-			Sandbox:    config.SandboxAuto,
-			Attended:   true,
-		},
-	}
-	f.apply(&o)
+	o := f.options()
 	s.keepGarbage(tuiGCPercent)
 	in, sig := s.server(cmd, o)
 	defer in.release()
@@ -137,6 +152,9 @@ func (f *tuiFlags) open(
 	}
 	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags())).
 		Worktrees(f.worktree.name())
+	if resolved.Terminal.Host == config.HostOwn && resolved.DataDir != "" {
+		sessions.Hosts(s.starter(resolved.DataDir))
+	}
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {
 		return sig.instead(err)

@@ -24,36 +24,40 @@ func (p *place) within(script string, args ...string) *exec.Cmd {
 // Ctrl-Z gives the terminal back to the shell, and "fg" takes it over again.
 func TestTUISuspend(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
-	cmd := p.within(
-		`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`, "-m", "chat/m",
-		"--base-url", server.OpenAI(), "say it",
-	)
-	keys, shot, state := startTerminal(t, cmd)
-	before := shot.before
-	shot.shows(t, "First answer.")
-	shot.shows(t, "✓ ")
-	typed(t, keys, "half a prompt\x1a")
-	shot.shows(t, "it is stopped")
-	if got := state(); *got != *before {
-		t.Errorf("stopped, the terminal is %+v, before %+v", got, before)
-	}
-	givenBack(t, shot.String())
-	typed(t, keys, "\n")
-	shot.waits(t, "the prompt again", func(all string) bool {
-		_, after, _ := strings.Cut(all, "it is stopped")
-		return strings.Contains(after, "half a prompt")
+	inBothHosts(t, func(t *testing.T, p *place) {
+		t.Helper()
+		server := modeltest.NewServer(
+			t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")),
+		)
+		cmd := p.within(
+			`set -m; "$0" "$@"; echo "it is stopped"; read line; fg >/dev/null; echo "it ended with $?"`,
+			"-m", "chat/m", "--base-url", server.OpenAI(), "say it",
+		)
+		keys, shot, state := startTerminal(t, cmd)
+		before := shot.before
+		shot.shows(t, "First answer.")
+		shot.shows(t, "✓ ")
+		typed(t, keys, "half a prompt\x1a")
+		shot.shows(t, "it is stopped")
+		if got := state(); *got != *before {
+			t.Errorf("stopped, the terminal is %+v, before %+v", got, before)
+		}
+		givenBack(t, shot.String())
+		typed(t, keys, "\n")
+		shot.waits(t, "the prompt again", func(all string) bool {
+			_, after, _ := strings.Cut(all, "it is stopped")
+			return strings.Contains(after, "half a prompt")
+		})
+		typed(t, keys, "\x15say more\r")
+		shot.shows(t, "Second answer.")
+		typed(t, keys, "\x04")
+		shot.shows(t, "it ended with 0")
+		exited(t, cmd, 0)
+		if got := state(); *got != *before {
+			t.Errorf("the terminal is %+v, before %+v", got, before)
+		}
+		givenBack(t, shot.String())
 	})
-	typed(t, keys, "\x15say more\r")
-	shot.shows(t, "Second answer.")
-	typed(t, keys, "\x04")
-	shot.shows(t, "it ended with 0")
-	exited(t, cmd, 0)
-	if got := state(); *got != *before {
-		t.Errorf("the terminal is %+v, before %+v", got, before)
-	}
-	givenBack(t, shot.String())
 }
 
 // The death of the parent ends everything, and gives the terminal back, also from

@@ -116,37 +116,39 @@ func givenBack(t *testing.T, text string) {
 // the session goes on and the prompt is remembered. The terminal is as it was.
 func TestTUI(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	server := modeltest.NewServer(
-		t, modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")),
-	)
-	flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
-	cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
-	shot.shows(t, "Hello ␛]0;owned␇there.")
-	shot.shows(t, "✓ ")
-	typed(t, keys, "\x04")
-	exited(t, cmd, 0)
-	shot.shows(t, "settle resume ")
-	if got := shot.String(); strings.Contains(got, "\x1b]0;") || strings.Contains(got, "\x1b[3J") ||
-		strings.Contains(got, "\x1b[?1049h") {
-		t.Errorf("the terminal was sent what it must not be sent: %q", got)
-	}
-	want := state()
+	inBothHosts(t, func(t *testing.T, p *place) {
+		t.Helper()
+		server := modeltest.NewServer(
+			t, modeltest.Script(modeltest.Say("Hello \x1b]0;owned\x07there."), modeltest.Say("Again.")),
+		)
+		flags := []string{"-m", "chat/m", "--base-url", server.OpenAI()}
+		cmd, keys, shot, state := openTerminal(t, p, append(flags, "say hello")...)
+		shot.shows(t, "Hello ␛]0;owned␇there.")
+		shot.shows(t, "✓ ")
+		typed(t, keys, "\x04")
+		exited(t, cmd, 0)
+		shot.shows(t, "settle resume ")
+		if got := shot.String(); strings.Contains(got, "\x1b]0;") || strings.Contains(got, "\x1b[3J") ||
+			strings.Contains(got, "\x1b[?1049h") {
+			t.Errorf("the terminal was sent what it must not be sent: %q", got)
+		}
+		want := state()
 
-	cmd, keys, shot, state = openTerminal(t, p, append([]string{"resume", "--last"}, flags...)...)
-	shot.shows(t, "Hello ␛]0;owned␇there.")
-	typed(t, keys, "\x1b[A") // the prompt of before
-	shot.shows(t, "> \x1b[0msay hello")
-	typed(t, keys, "\r")
-	shot.waits(t, "the end of the turn", func(all string) bool { // until then, Ctrl-C interrupts it
-		_, after, said := strings.Cut(all, "Again.")
-		return said && strings.Contains(after, "✓ ")
+		cmd, keys, shot, state = openTerminal(t, p, append([]string{"resume", "--last"}, flags...)...)
+		shot.shows(t, "Hello ␛]0;owned␇there.")
+		typed(t, keys, "\x1b[A") // the prompt of before
+		shot.shows(t, "> \x1b[0msay hello")
+		typed(t, keys, "\r")
+		shot.waits(t, "the end of the turn", func(all string) bool { // until then, Ctrl-C interrupts it
+			_, after, said := strings.Cut(all, "Again.")
+			return said && strings.Contains(after, "✓ ")
+		})
+		typed(t, keys, "\x03\x03")
+		exited(t, cmd, 0)
+		if got := state(); *got != *want {
+			t.Errorf("the terminal is %+v, before %+v", got, want)
+		}
 	})
-	typed(t, keys, "\x03\x03")
-	exited(t, cmd, 0)
-	if got := state(); *got != *want {
-		t.Errorf("the terminal is %+v, before %+v", got, want)
-	}
 }
 
 // Signals end what runs, and give the terminal back.
@@ -182,84 +184,95 @@ func TestTUISignals(t *testing.T) {
 // Where the terminal cannot be drawn on, there are lines.
 func TestTUIPlain(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(
-		modeltest.Reply(
-			modeltest.Text("I **write**."),
-			modeltest.Call("write", `{"path":"a","content":"x\n"}`),
-		),
-		modeltest.Say("Done."),
-	))
-	cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
-	shot.shows(t, "/help lists commands.")
-	typed(t, keys, "write it\n")
-	shot.shows(t, "1 allow once.")
-	typed(t, keys, "1\n")
-	shot.shows(t, "Done.")
-	shot.shows(t, "Turn:")
-	typed(t, keys, "/quit\n")
-	exited(t, cmd, 0)
-	if got := shot.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "Answer:\nI write.\n") ||
-		!strings.Contains(got, "Call:\ndone: write a") {
-		t.Errorf("the terminal was sent %q", got)
-	}
+	inBothHosts(t, func(t *testing.T, p *place) {
+		t.Helper()
+		server := modeltest.NewServer(t, modeltest.Script(
+			modeltest.Reply(
+				modeltest.Text("I **write**."),
+				modeltest.Call("write", `{"path":"a","content":"x\n"}`),
+			),
+			modeltest.Say("Done."),
+		))
+		cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
+		shot.shows(t, "/help lists commands.")
+		typed(t, keys, "write it\n")
+		shot.shows(t, "1 allow once.")
+		typed(t, keys, "1\n")
+		shot.shows(t, "Done.")
+		shot.shows(t, "Turn:")
+		typed(t, keys, "/quit\n")
+		exited(t, cmd, 0)
+		if got := shot.String(); strings.Contains(got, "\x1b") ||
+			!strings.Contains(got, "Answer:\nI write.\n") ||
+			!strings.Contains(got, "Call:\ndone: write a") {
+			t.Errorf("the terminal was sent %q", got)
+		}
+	})
 }
 
 // /permissions changes what runs without asking, from the next call on.
 func TestTUIPermissions(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	write := func(path string) modeltest.Turn {
-		return modeltest.Reply(modeltest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
-	}
-	server := modeltest.NewServer(
-		t, modeltest.Script(write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done.")),
-	)
-	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
-	shot.shows(t, "asks before ")
-	typed(t, keys, "/permissions accept-edits\r")
-	shot.shows(t, "accepts edits")
-	typed(t, keys, "write one\r")
-	shot.shows(t, "First done.")
-	typed(t, keys, "\x1b[Z") // Shift-Tab: on to plan mode
-	shot.shows(t, "from the next call on: plan")
-	typed(t, keys, "\x1b[Z") // on to read-only
-	shot.shows(t, "read-only")
-	typed(t, keys, "write two\r")
-	shot.shows(t, "Second done.")
-	typed(t, keys, "\x04")
-	exited(t, cmd, 0)
-	for name, want := range map[string]bool{"one": true, "two": false} {
-		if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
-			t.Errorf("%s: %v", name, err)
+	inBothHosts(t, func(t *testing.T, p *place) {
+		t.Helper()
+		write := func(path string) modeltest.Turn {
+			return modeltest.Reply(modeltest.Call("write", `{"path":"`+path+`","content":"x\n"}`))
 		}
-	}
+		server := modeltest.NewServer(
+			t, modeltest.Script(
+				write("one"), modeltest.Say("First done."), write("two"), modeltest.Say("Second done."),
+			),
+		)
+		cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI())
+		shot.shows(t, "asks before ")
+		typed(t, keys, "/permissions accept-edits\r")
+		shot.shows(t, "accepts edits")
+		typed(t, keys, "write one\r")
+		shot.shows(t, "First done.")
+		typed(t, keys, "\x1b[Z") // Shift-Tab: on to plan mode
+		shot.shows(t, "from the next call on: plan")
+		typed(t, keys, "\x1b[Z") // on to read-only
+		shot.shows(t, "read-only")
+		typed(t, keys, "write two\r")
+		shot.shows(t, "Second done.")
+		typed(t, keys, "\x04")
+		exited(t, cmd, 0)
+		for name, want := range map[string]bool{"one": true, "two": false} {
+			if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 }
 
 // /fork goes on in a copy, /rename names it, and /resume lists both.
 func TestTUIFork(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")))
-	cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
-	shot.shows(t, "First answer.")
-	shot.shows(t, "✓ ")
-	typed(t, keys, "/fork\r")
-	shot.shows(t, "session 0")
-	typed(t, keys, "say more\r")
-	shot.shows(t, "Second answer.")
-	typed(t, keys, "/rename the copy\r")
-	shot.shows(t, "is called the copy")
-	typed(t, keys, "/resume\r")
-	shot.shows(t, "the copy\x1b[0;2m  this session") // in the list
-	typed(t, keys, "say")
-	shot.shows(t, "│ First answer.") // of the other one
-	typed(t, keys, "\x07\x04")
-	exited(t, cmd, 0)
-	list, err := p.command("sessions").Output()
-	if err != nil || strings.Count(string(list), "say it") != 2 {
-		t.Errorf("%v; the sessions are\n%s", err, list)
-	}
+	inBothHosts(t, func(t *testing.T, p *place) {
+		t.Helper()
+		server := modeltest.NewServer(
+			t, modeltest.Script(modeltest.Say("First answer."), modeltest.Say("Second answer.")),
+		)
+		cmd, keys, shot, _ := openTerminal(t, p, "-m", "chat/m", "--base-url", server.OpenAI(), "say it")
+		shot.shows(t, "First answer.")
+		shot.shows(t, "✓ ")
+		typed(t, keys, "/fork\r")
+		shot.shows(t, "session 0")
+		typed(t, keys, "say more\r")
+		shot.shows(t, "Second answer.")
+		typed(t, keys, "/rename the copy\r")
+		shot.shows(t, "is called the copy")
+		typed(t, keys, "/resume\r")
+		shot.shows(t, "the copy\x1b[0;2m  this session") // in the list
+		typed(t, keys, "say")
+		shot.shows(t, "│ First answer.") // of the other one
+		typed(t, keys, "\x07\x04")
+		exited(t, cmd, 0)
+		list, err := p.command("sessions").Output()
+		if err != nil || strings.Count(string(list), "say it") != 2 {
+			t.Errorf("%v; the sessions are\n%s", err, list)
+		}
+	})
 }
 
 // Ctrl-G gives the terminal to the person's editor: what is typed then, is the

@@ -97,7 +97,7 @@ func TestTerminalInAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Terminal{
-		Theme: "dark", Notify: "osc9", Keys: vi, Links: "off", StatusLine: "{model} {{x}}",
+		Theme: "dark", Notify: "osc9", Keys: vi, Links: "off", Host: "inside", StatusLine: "{model} {{x}}",
 		StatusCommand: []string{"a", "b"},
 	}
 	if diff := cmp.Diff(want, w.load().Terminal); diff != "" {
@@ -210,7 +210,7 @@ func TestEverySettingInAFile(t *testing.T) {
 		Review:   config.Review{Model: "chat/judge", MaxCalls: 5, MaxTokens: 6, MaxCost: 0.5, Timeout: 9 * time.Second},
 		Sandbox:  config.Sandbox{Use: "required", Mode: "read-only", Network: "on", Read: []string{"~/tools"}},
 		Tasks:    config.Tasks{Depth: 1, AtOnce: 2, PerSession: 3, Timeout: time.Minute},
-		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
+		Terminal: config.Terminal{Theme: "auto", Notify: "bell", Links: "auto", Host: "inside"},
 		Web:      config.Web{Search: "command", SearchCommand: []string{"find", "--json"}},
 		Rewind:   config.Rewind{Commands: config.RewindOff, MaxFiles: 7, MaxBytes: 8, Timeout: 9 * time.Second},
 		LSP:      config.LSP{Use: "on", Servers: []string{"gopls"}, Timeout: 2 * time.Second},

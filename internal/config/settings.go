@@ -248,7 +248,7 @@ func defaults() Settings {
 			Commands: RewindOn, MaxFiles: changes.DefaultFiles, MaxBytes: changes.DefaultBytes,
 			Timeout: changes.DefaultTime,
 		},
-		Terminal:  Terminal{Theme: "auto", Notify: "bell", Links: "auto"},
+		Terminal:  Terminal{Theme: "auto", Notify: "bell", Links: "auto", Host: HostInside},
 		Providers: builtin(),
 		Models:    map[string]Model{},
 	}
@@ -371,6 +371,8 @@ func terminalSettings() []*setting {
 		names("terminal.status_command", func(s *Settings) *[]string { return &s.Terminal.StatusCommand }).may(refused),
 		choice("terminal.links", func(s *Settings) *string { return &s.Terminal.Links }, "auto", "on",
 			"off").may(refused),
+		choice("terminal.host", func(s *Settings) *string { return &s.Terminal.Host }, HostInside,
+			HostOwn).may(refused),
 	}
 }
 

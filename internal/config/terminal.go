@@ -15,11 +15,20 @@ type Terminal struct {
 	Notify string // bell, osc9, osc777 or off
 	Keys   keymap.Map
 	Links  string // auto, on or off
+	Host   string // HostInside or HostOwn
 	// StatusLine is the template of the status row; empty for settle's own.
 	StatusLine string
 	// StatusCommand is a command whose output is shown in the status row; empty for none.
 	StatusCommand []string
 }
+
+// The processes that host the terminal's sessions.
+const (
+	// HostInside is the terminal's own process.
+	HostInside = "inside"
+	// HostOwn is a process for each session, from which the terminal can detach.
+	HostOwn = "own"
+)
 
 // terminalKeys is [terminal.keys]: a preset as text, or a table with the preset, vi keys and the keys of
 // actions.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
 // AttachedConversation is a conversation whose session another process hosts. Closing it
@@ -34,7 +35,11 @@ func (u *UI) showHost(host string) {
 }
 
 // endText reports how a session ended that this terminal did not close.
-func endText(host string, s event.State) string {
+func endText(c Conversation, s event.State) string {
+	host := hostOf(c)
+	if own, ok := c.(HostedConversation); ok && s.Open {
+		host = "its host, " + own.Process() + ","
+	}
 	switch {
 	case host == "":
 		return "the session was closed"
@@ -49,7 +54,10 @@ func (u *UI) sessionLost() {
 	u.follow() // the rest of the log
 	u.drain()
 	u.view.lost, u.interrupts.turn = true, ""
-	u.commit(notice(warning(), "%s", endText(hostOf(u.view.conversation), u.state())))
+	if _, own := u.view.conversation.(HostedConversation); own && u.state().Open {
+		u.exit.code = stdio.CodeFailed // unless the session is opened again
+	}
+	u.commit(notice(warning(), "%s", endText(u.view.conversation, u.state())))
 	u.showHint("Enter opens the session here, Ctrl-D leaves")
 }
 
@@ -72,6 +80,7 @@ func (u *UI) reclaim() {
 				u.commit(notice(failure(), "%v", errors.Join(err, opened)))
 				return
 			}
+			u.exit.code = stdio.CodeCompleted
 			u.attach(c)
 		})
 	})

@@ -33,6 +33,7 @@ func slashes() []slash {
 		{"compact", "", "make the history that the model is sent shorter, once no turn runs", (*UI).compact},
 		{"copy", "", "copy the last answer to the clipboard", (*UI).copyAnswer},
 		{"cost", "", "show the tokens and the cost of this session, by model", (*UI).showCost},
+		{"detach", "", "leave the session running in its host process, and quit", (*UI).detach},
 		{"diff", "", "show every change to files in this session", (*UI).showDiff},
 		{
 			"effort", "[LEVEL]",

@@ -55,6 +55,7 @@
 //   - shell_command.go: a command after an exclamation mark
 //   - session.go: the interfaces of sessions that the loop uses
 //   - attached.go: a session that another process hosts
+//   - detach.go: leaving a session in its host process
 //   - background.go: requests that can block, outside of the loop
 //   - feed.go: events that wait for the loop
 //   - running_turn.go: shows a turn that ran before the view opened

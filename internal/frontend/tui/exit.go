@@ -99,7 +99,7 @@ func (u *UI) finish() {
 	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
 		u.commit(notice(faint(), "the session continues in %s", host))
 	}
-	if u.Resume != nil && u.view.conversation != nil && len(u.state().Turns) > 0 {
+	if c := u.view.conversation; u.Resume != nil && c != nil && (len(u.state().Turns) > 0 || hostOf(c) != "") {
 		u.commit(
 			entry{
 				group: ofEnding, gap: true,

@@ -25,7 +25,6 @@ type plain struct {
 	width int
 
 	conversation Conversation
-	host         string // that hosts it elsewhere, or empty
 	log          *transcript.Transcript
 	printout     *printout
 	feed         *feed
@@ -59,9 +58,11 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	p.log = transcript.New(state, transcript.Live)
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
 	p.printf("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
-	p.host = hostOf(p.conversation)
-	if p.host != "" {
-		p.printf("Attached to %s: what you do here happens there, and /quit ends nothing.", p.host)
+	if host := hostOf(p.conversation); host != "" {
+		p.printf("Attached to %s: what you do here happens there, and /quit ends nothing.", host)
+	}
+	if note := noteOf(p.conversation); note != "" {
+		p.printf("%s.", note)
 	}
 	if t := state.Running(); t != nil {
 		p.printout.resume(t, p.log)
@@ -93,6 +94,9 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	case <-closing.Done():
 	}
 	p.follow() // the rest of the log
+	if host := hostOf(p.conversation); host != "" {
+		p.printf("The session continues in %s.", host)
+	}
 	if o.Resume != nil && p.log.State().Seq > state.Seq {
 		p.printf("Continue with: %s", o.Resume(p.conversation.ID()))
 	}
@@ -124,7 +128,10 @@ func (p *plain) loop() {
 			p.follow()
 		case <-p.feed.done:
 			p.follow()
-			p.printf("%s.", endText(p.host, p.log.State()))
+			if _, own := p.conversation.(HostedConversation); own && p.log.State().Open {
+				p.code = stdio.CodeFailed
+			}
+			p.printf("%s.", endText(p.conversation, p.log.State()))
 			p.done = true
 		case do := <-p.fetched:
 			do()
@@ -151,11 +158,13 @@ func (p *plain) line(text string) {
 		p.answer(text)
 	case text == "/quit":
 		p.done = true
+	case text == "/detach":
+		p.detach()
 	case text == "/stop":
 		p.interrupt()
 	case text == "/help":
 		p.printf(
-			"A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session.",
+			"A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session. /detach leaves it running, if a process of its own hosts it.",
 		)
 	case p.fetching != nil:
 		p.printf("Not sent: waiting for %s. /stop cancels it.", terminal.Short(p.fetching.text, maxHelp))

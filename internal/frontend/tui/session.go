@@ -35,6 +35,17 @@ type Listed struct {
 	Held int // calls that wait for a verdict
 }
 
+// NotedConversation has a note for the person that is no event of the session.
+type NotedConversation interface{ Note() string }
+
+// noteOf is the note of a conversation; empty for none.
+func noteOf(c Conversation) string {
+	if n, ok := c.(NotedConversation); ok {
+		return n.Note()
+	}
+	return ""
+}
+
 // Conversation is an open session.
 type Conversation interface {
 	ID() string

@@ -124,6 +124,8 @@ func (u *UI) doing(now time.Time) []statusPart {
 		}
 	}
 	switch {
+	case u.view.lost && !u.exit.leaving:
+		return only("the host has ended")
 	case u.exit.leaving && hostOf(u.view.conversation) != "":
 		return only("leaving")
 	case u.exit.leaving:

@@ -52,6 +52,9 @@ func (u *UI) attach(c Conversation) {
 	if host != "" {
 		u.showHost(host)
 	}
+	if note := noteOf(c); note != "" {
+		u.commit(notice(warning(), "%s", note))
+	}
 	u.commitRecent(state)
 	ctx, cancel := context.WithCancel(u.ctx)
 	u.view.unfollow = cancel

@@ -15,7 +15,11 @@ import (
 type local struct {
 	*assemble.Opened
 	policy *assemble.Policy
+	note   string // why no process of its own hosts it; may be empty
 }
+
+// Note implements [tui.NotedConversation].
+func (l *local) Note() string { return l.note }
 
 // Model implements [tui.Conversation].
 func (l *local) Model() string { return l.Opened.Model().FullName() }
@@ -83,8 +87,9 @@ func (l *local) Expand(ctx context.Context, text string) (string, []event.Image,
 }
 
 var (
-	_ tui.Conversation = (*local)(nil)
-	_ tui.Expander     = (*local)(nil)
-	_ tui.Catalog      = (*local)(nil)
-	_ tui.Ruled        = (*local)(nil)
+	_ tui.Conversation      = (*local)(nil)
+	_ tui.Expander          = (*local)(nil)
+	_ tui.Catalog           = (*local)(nil)
+	_ tui.Ruled             = (*local)(nil)
+	_ tui.NotedConversation = (*local)(nil)
 )

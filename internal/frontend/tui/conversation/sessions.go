@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/tui"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
@@ -31,15 +33,16 @@ const (
 type Sessions struct {
 	hosts        *assemble.Sessions
 	dir, dataDir string
-	take         bool   // take a session over that another process hosts
-	plans        bool   // sessions begin in plan mode
-	outside      string // the session that works outside of its git worktree
+	take         bool      // take a session over that another process hosts
+	plans        bool      // sessions begin in plan mode
+	outside      string    // the session that works outside of its git worktree
+	start        StartHost // nil if this process hosts the sessions
 
-	mu       sync.Mutex                  // guards the fields below
-	policies map[string]*assemble.Policy // of the sessions that were opened here
-	copies   map[string]assemble.Mode    // of the sources of copies that were not opened
-	clients  map[string]*attached        // by the session that another process hosts
-	worktree *string                     // name of the git worktree of the next new session; nil for none
+	mu       sync.Mutex               // guards the fields below
+	modes    map[string]func() string // names of the modes of the sessions that were opened here
+	copies   map[string]string        // names of the modes of the sources of copies that were not opened
+	clients  map[string]*attached     // by the session that another process hosts
+	worktree *string                  // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
 
@@ -87,48 +90,63 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 			return c, nil
 		}
 	}
-	policy := s.policy(id, assemble.ModeOf(resolved.Permission))
-	opened, err := s.hosts.Open(ctx, id, assemble.SessionSpec{
-		Dir: s.dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
-		Worktree: s.nextWorktree(id), OutsideWorktree: id != "" && id == s.outside,
-	})
+	spec := s.spec(id)
+	if s.start == nil {
+		return s.openHere(ctx, id, spec, resolved)
+	}
+	c, err := s.openOwn(ctx, id, spec, resolved)
+	failed, ok := errors.AsType[*StartError](err)
+	switch {
+	case err == nil:
+		return c, nil
+	case !ok:
+		return nil, err
+	}
+	here, err := s.openHere(ctx, id, spec, resolved)
+	if err != nil {
+		return nil, err
+	}
+	here.note = failed.Error() + "; the terminal's own process hosts it instead, and /detach is not possible"
+	return here, nil
+}
+
+// openHere opens a session in this process.
+func (s *Sessions) openHere(ctx context.Context, id string, spec HostSpec, r *config.Resolved) (*local, error) {
+	policy := spec.Policy(assemble.ModeOf(r.Permission))
+	opened, err := s.hosts.Open(ctx, id, spec.Session(s.dir, policy))
 	if err != nil {
 		return nil, err
 	}
 	s.setRedactor(opened.Agent.Redact)
-	s.keepPolicy(opened.ID(), policy)
+	s.keepMode(opened.ID(), func() string { return policy.Mode().Name })
 	return &local{Opened: opened, policy: policy}, nil
 }
 
-// policy returns the policy of a session that is opened. It keeps plan mode. A copy takes over
-// plan mode and what is stricter than the configured mode from its source, but nothing looser: a
-// person allows that in one session.
-func (s *Sessions) policy(id string, configured assemble.Mode) *assemble.Policy {
-	s.mu.Lock()
-	source, isCopy := s.copies[id]
-	before := s.policies[id]
-	s.mu.Unlock()
-	if isCopy {
-		return assemble.CopiedPolicy(configured, source)
-	}
-	policy, on := assemble.NewPolicy(configured), s.plans
-	if before != nil {
-		on = before.Mode().Plan
-	}
-	if on || assemble.PlanModeIn(s.dataDir, id) {
-		policy.Set(assemble.PlanMode())
-	}
-	return policy
-}
-
-// keepPolicy keeps the policy of an open session, for copies and for the next time.
-func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
+// spec returns how a session is opened. It keeps plan mode.
+func (s *Sessions) spec(id string) HostSpec {
+	spec := HostSpec{ID: id, Worktree: s.nextWorktree(id), Outside: id != "" && id == s.outside}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.policies == nil {
-		s.policies = map[string]*assemble.Policy{}
+	if spec.Source, spec.Copy = s.copies[id]; spec.Copy {
+		return spec
 	}
-	s.policies[id] = policy
+	spec.Plan = s.plans
+	if mode := s.modes[id]; mode != nil {
+		spec.Plan = mode() == assemble.PlanMode().Name
+	}
+	spec.Plan = spec.Plan || assemble.PlanModeIn(s.dataDir, id)
+	return spec
+}
+
+// keepMode keeps the function that returns the name of an open session's mode, for copies and for
+// the next time.
+func (s *Sessions) keepMode(id string, mode func() string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.modes == nil {
+		s.modes = map[string]func() string{}
+	}
+	s.modes[id] = mode
 	delete(s.copies, id)
 	delete(s.clients, id)
 }
@@ -148,29 +166,30 @@ func (s *Sessions) keepClient(id string, client *attached) {
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var mode assemble.Mode
+	name := ""
 	if client, ok := s.clients[id]; ok {
-		var err error
-		if mode, err = assemble.ModeNamed(client.Mode()); err != nil {
-			return
-		}
-	} else if policy := s.policies[id]; policy != nil {
-		mode = policy.Mode()
-	} else {
+		name = client.Mode()
+	} else if mode := s.modes[id]; mode != nil {
+		name = mode()
+	}
+	if _, err := assemble.ModeNamed(name); err != nil {
 		return
 	}
 	if s.copies == nil {
-		s.copies = map[string]assemble.Mode{}
+		s.copies = map[string]string{}
 	}
-	s.copies[fork] = mode
+	s.copies[fork] = name
 }
 
 // Close implements [tui.Sessions]. The session of an attached client stays open in its
 // host.
 func (s *Sessions) Close(ctx context.Context, c tui.Conversation, reason event.Reason, by string) error {
-	if client, ok := c.(*attached); ok {
-		client.leave()
+	switch c := c.(type) {
+	case *attached:
+		c.leave()
 		return nil
+	case *own:
+		return c.end(ctx, reason, by)
 	}
 	return s.hosts.Close(ctx, c.ID(), reason, by)
 }
