@@ -292,6 +292,22 @@ func TestAcceptedPlanNamesPermission(t *testing.T) {
 	}
 }
 
+// A copy of a session in plan mode begins the work as its source does, unless that is looser than what
+// the user configured.
+func TestCopyBeginsWorkAsItsSource(t *testing.T) {
+	for _, tt := range []struct{ configured, work, want event.Permission }{
+		{event.Allow, event.Ask, event.Ask}, {event.Ask, event.Allow, event.Ask}, {event.Deny, event.Ask, event.Deny},
+	} {
+		source := NewPlanPolicy(ModeOf(tt.work))
+		for n, p := range []*Policy{CopiedPolicy(ModeOf(tt.configured), source), source.Copy()} {
+			want := []event.Permission{tt.want, tt.work}[n]
+			if m, err := p.Begin("", ""); err != nil || !source.Mode().Plan || m.Permission != want {
+				t.Errorf("configured %s, work %s: %s, %v", tt.configured, tt.work, m.Name, err)
+			}
+		}
+	}
+}
+
 // A child agent gets no worktree in plan mode: it would add a branch to the repository.
 func TestPlanModeMakesNoWorktrees(t *testing.T) {
 	p := NewPlanPolicy(ModeOf(event.Ask))

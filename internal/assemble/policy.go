@@ -99,15 +99,22 @@ func NewPlanPolicy(m Mode) *Policy {
 }
 
 // CopiedPolicy returns the policy of a copy of a session: in the source's mode if that is plan mode
-// or stricter than the configured mode, else in the configured mode.
-func CopiedPolicy(configured, source Mode) *Policy {
-	p := NewPolicy(configured)
-	if source.Plan {
-		p.set(source)
-	} else {
-		_ = p.Tighten(source) // a looser mode is for its session
+// or stricter than the configured mode, else in the configured mode. The same holds for the mode in
+// which the work on an accepted plan begins.
+func CopiedPolicy(configured Mode, source *Policy) *Policy {
+	p, from := NewPolicy(configured), source.Copy()
+	_ = p.Tighten(from.work) // a looser mode is for its session
+	if from.mode.Plan {
+		p.set(from.mode)
 	}
 	return p
+}
+
+// Copy returns a policy with the same modes, for the same session when it is opened again.
+func (p *Policy) Copy() *Policy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &Policy{mode: p.mode, work: p.work}
 }
 
 // set changes the mode. The caller holds mu, or no other goroutine has the policy.

@@ -69,6 +69,7 @@ func (s *Server) closeIdle(ctx context.Context) {
 				continue
 			}
 			closing, cancel := context.WithTimeout(ctx, closeTimeout)
+			s.keepPolicy(session)
 			if _, err := session.CloseIdle(closing, since); err != nil {
 				s.Logger.Warn("cannot close an idle session", "session", session.ID(), "error", s.mask(err.Error()))
 			}

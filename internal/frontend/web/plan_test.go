@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -15,6 +16,9 @@ import (
 func planning(t *testing.T, permission string) (b *harness, dir string) {
 	m := script.New(
 		script.Turn(script.Call("write", `{"path":"early","content":"x"}`)),
+		script.Turn(script.Call("propose_plan", `{"plan":"Write."}`)),
+		script.Turn(script.Call("write", `{"path":"late","content":"x"}`)),
+		script.Text("Done."),
 		script.Turn(script.Call("propose_plan", `{"plan":"Write."}`)),
 		script.Turn(script.Call("write", `{"path":"late","content":"x"}`)),
 	).Otherwise(script.Text("Done."))
@@ -66,6 +70,45 @@ func TestPlanModeOfSession(t *testing.T) {
 	fork("plan")
 	ask[object](b, "POST", session+"/settings", object{"permission": "read-only"}, 200)
 	fork("read-only")
+}
+
+// A session whose log ended in plan mode keeps the permission with which its plan was accepted, also
+// after it was closed; copies of a closed session begin in plan mode.
+func TestAcceptedPermissionOutlivesClosing(t *testing.T) {
+	b, dir := planning(t, "allow")
+	session := b.session("first")
+	ask[object](b, "POST", session+"/settings", object{"permission": "plan"}, 200)
+	b.input(session, "plan it")
+	ask[object](b, "POST", session+"/approvals/"+presented(b, session), object{"verdict": "denied"}, 204)
+	b.until(session, event.Event.Terminal)
+	ask[object](b, "DELETE", session, nil, 204)
+	if err := store.Fork(t.Context(), b.web.DataDir, "first", "copy"); err != nil { // as another process does
+		t.Fatal(err)
+	}
+	back := ask[object](b, "POST", "/api/sessions/copy/rewind", object{"keep_files": true}, 201)["id"].(string)
+	seen := func(id string) any {
+		ask[object](b, "POST", "/api/sessions", object{"id": id}, 201)
+		return ask[object](b, "GET", "/api/sessions/"+id, nil, 200)["permission"]
+	}
+	b.diff("a copy of a closed session", "plan", seen(back))
+	b.diff("another process's copy", "plan", seen("copy"))
+	copied := "/api/sessions/copy"
+	b.input(copied, "plan it again")
+	asks := func(tool string) string {
+		e := b.until(copied, func(e event.Event) bool {
+			d, ok := e.Data.(event.ApprovalRequested)
+			return ok && e.Turn == "t000002" && d.Tool == tool && d.Text != ""
+		})
+		return e.Data.(event.ApprovalRequested).Approval
+	}
+	accept := copied + "/approvals/" + asks("propose_plan")
+	ask[object](b, "POST", accept, object{"verdict": "approved", "permission": "ask"}, 204)
+	asks("write")
+	if _, err := os.Stat(filepath.Join(dir, "late")); !os.IsNotExist(err) {
+		t.Error("the work did not ask:", err)
+	}
+	ask[object](b, "DELETE", copied, nil, 204)
+	b.diff("opened again", "ask", seen("copy"))
 }
 
 // No client accepts a plan with more than the user configured.

@@ -27,6 +27,7 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 		if err = f(session); err == nil || retried || !errors.Is(err, settle.ErrClosed) && !isSpent(session, err) {
 			return err
 		}
+		s.keepPolicy(session)
 		closing := session.Close(ctx)
 		if ctx.Err() != nil { // else what did not end has been recorded, or cannot be
 			return closing
@@ -310,6 +311,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 	if session == nil {
 		err = s.closedElsewhere(ctx, id)
 	} else {
+		s.keepPolicy(session)
 		err = session.Close(ctx)
 	}
 	if err != nil {

@@ -110,21 +110,36 @@ func (w *overrides) forget(session string) {
 // keepMode has a copy of a session begin in the session's mode, if that is plan mode or stricter than
 // the server's mode.
 func (s *Server) keepMode(session, fork string) {
-	policy := s.overrides.get(session).policy
-	if s.Sessions != nil {
-		if o := s.Sessions.Get(session); o != nil {
-			policy = o.Agent.Policy()
-		}
-	}
-	if policy == nil {
+	if s.Sessions == nil {
 		return
 	}
+	policy := s.overrides.get(session).policy
+	if o := s.Sessions.Get(session); o != nil {
+		policy = o.Agent.Policy()
+	}
 	server := s.Agent.Policy().Mode()
-	begin := assemble.CopiedPolicy(server, policy.Mode())
+	switch {
+	case policy != nil:
+	case assemble.PlanModeIn(s.DataDir, session): // it is closed
+		policy = assemble.NewPlanPolicy(server)
+	default:
+		return
+	}
+	begin := assemble.CopiedPolicy(server, policy)
 	if begin.Mode().Name == server.Name {
 		return // the copy's log can still have it begin in plan mode
 	}
 	s.overrides.change(fork, func(mine *sessionOverrides) { mine.policy = begin })
+}
+
+// keepPolicy keeps the policy of a session that can close now, if its mode is not the server's: also
+// the permission with which a client accepted a plan, and what an attached client has chosen.
+func (s *Server) keepPolicy(session *settle.Session) {
+	o, ok := session.Value().(*assemble.Opened)
+	if !ok || o.Agent.Policy() == nil || o.Agent.Policy().Mode().Name == s.Agent.Policy().Mode().Name {
+		return
+	}
+	s.overrides.change(session.ID(), func(mine *sessionOverrides) { mine.policy = o.Agent.Policy() })
 }
 
 // open opens the session, or creates it.
@@ -138,6 +153,7 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 		policy = assemble.NewPolicy(s.Agent.Policy().Mode())
 		if assemble.PlanModeIn(s.DataDir, id) {
 			policy.Set(assemble.PlanMode())
+			s.overrides.change(id, func(mine *sessionOverrides) { mine.policy = policy })
 		}
 	}
 	a, err := s.Agent.Under(policy)

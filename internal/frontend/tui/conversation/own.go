@@ -18,6 +18,8 @@ import (
 type HostSpec struct {
 	// ID is the session's; empty for a new one.
 	ID string `json:"session"`
+	// Mode is the name of the mode that the session had when it was open before; empty for others.
+	Mode string `json:"mode,omitempty"`
 	// Plan has the session begin in plan mode.
 	Plan bool `json:"plan,omitempty"`
 	// Copy means that the session is a copy of another one, whose mode is Source.
@@ -29,17 +31,20 @@ type HostSpec struct {
 	Outside bool `json:"outside,omitempty"`
 }
 
-// Policy returns the policy of the session. A copy takes over plan mode and what is stricter than
+// Policy returns the policy of the session, which keeps the mode that it had before. A copy takes over plan mode and what is stricter than
 // the configured mode from its source, but nothing looser: a person allows that in one session.
 func (h HostSpec) Policy(configured assemble.Mode) *assemble.Policy {
 	if source, err := assemble.ModeNamed(h.Source); h.Copy && err == nil {
-		return assemble.CopiedPolicy(configured, source)
+		return assemble.CopiedPolicy(configured, assemble.NewPolicy(source))
 	}
-	policy := assemble.NewPolicy(configured)
-	if h.Plan || h.Copy { // a source of an unknown mode allows nothing
-		policy.Set(assemble.PlanMode())
+	mode, err := assemble.ModeNamed(h.Mode)
+	switch {
+	case h.Plan || h.Copy || err == nil && mode.Plan: // a source of an unknown mode allows nothing
+		return assemble.NewPlanPolicy(configured)
+	case err == nil:
+		return assemble.NewPolicy(mode)
 	}
-	return policy
+	return assemble.NewPolicy(configured)
 }
 
 // Session returns the session in the working directory, with its policy.

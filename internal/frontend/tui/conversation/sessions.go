@@ -38,11 +38,12 @@ type Sessions struct {
 	outside      string    // the session that works outside of its git worktree
 	start        StartHost // nil if this process hosts the sessions
 
-	mu       sync.Mutex               // guards the fields below
-	modes    map[string]func() string // names of the modes of the sessions that were opened here
-	copies   map[string]string        // names of the modes of the sources of copies that were not opened
-	clients  map[string]*attached     // by the session that another process hosts
-	worktree *string                  // name of the git worktree of the next new session; nil for none
+	mu       sync.Mutex                  // guards the fields below
+	policies map[string]*assemble.Policy // of the sessions that were opened in this process
+	modes    map[string]func() string    // names of the modes of the sessions that were opened in own hosts
+	copies   map[string]*assemble.Policy // of the sources of copies that were not opened
+	clients  map[string]*attached        // by the session that another process hosts
+	worktree *string                     // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
 
@@ -84,6 +85,13 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 	}
 	if id != "" && !s.take {
 		if client, err := attach.Open(ctx, s.dataDir, id); err == nil {
+			if s.plans {
+				if err := client.Tighten(ctx, assemble.PlanMode().Name); err != nil {
+					_ = client.Close()
+					return nil, fmt.Errorf("cannot attach in plan mode to session %s: %w; leave out --plan to "+
+						"attach to it as it is", id, err)
+				}
+			}
 			s.setRedactor(redact.New(resolved.Secrets()...))
 			c := newAttached(client)
 			s.keepClient(id, c)
@@ -112,34 +120,66 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 
 // openHere opens a session in this process.
 func (s *Sessions) openHere(ctx context.Context, id string, spec HostSpec, r *config.Resolved) (*local, error) {
-	policy := spec.Policy(assemble.ModeOf(r.Permission))
+	policy := s.policy(id, spec, assemble.ModeOf(r.Permission))
 	opened, err := s.hosts.Open(ctx, id, spec.Session(s.dir, policy))
 	if err != nil {
 		return nil, err
 	}
 	s.setRedactor(opened.Agent.Redact)
-	s.keepMode(opened.ID(), func() string { return policy.Mode().Name })
+	s.keepPolicy(opened.ID(), policy)
 	return &local{Opened: opened, policy: policy}, nil
 }
 
-// spec returns how a session is opened. It keeps plan mode.
+// spec returns how a session is opened. A session that was open here keeps its mode. For other
+// sessions, the log has whether plan mode is on.
 func (s *Sessions) spec(id string) HostSpec {
 	spec := HostSpec{ID: id, Worktree: s.nextWorktree(id), Outside: id != "" && id == s.outside}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if spec.Source, spec.Copy = s.copies[id]; spec.Copy {
+	if source := s.copies[id]; source != nil {
+		spec.Copy, spec.Source = true, source.Mode().Name
 		return spec
 	}
-	spec.Plan = s.plans
 	if mode := s.modes[id]; mode != nil {
-		spec.Plan = mode() == assemble.PlanMode().Name
+		spec.Mode = mode()
+		return spec
 	}
-	spec.Plan = spec.Plan || assemble.PlanModeIn(s.dataDir, id)
+	spec.Plan = s.plans || assemble.PlanModeIn(s.dataDir, id)
 	return spec
 }
 
-// keepMode keeps the function that returns the name of an open session's mode, for copies and for
-// the next time.
+// policy returns the policy of a session that is opened in this process. A session that was open
+// here keeps its mode, and the mode of the work on a plan. A copy takes over plan mode and what is
+// stricter than the configured mode from its source, but nothing looser: a person allows that in
+// one session.
+func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *assemble.Policy {
+	s.mu.Lock()
+	source, before := s.copies[id], s.policies[id]
+	s.mu.Unlock()
+	switch {
+	case source != nil:
+		return assemble.CopiedPolicy(configured, source)
+	case before != nil:
+		return before.Copy()
+	}
+	return spec.Policy(configured)
+}
+
+// keepPolicy keeps the policy of an open session, for copies and for the next time.
+func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.policies == nil {
+		s.policies = map[string]*assemble.Policy{}
+	}
+	s.policies[id] = policy
+	delete(s.modes, id)
+	delete(s.copies, id)
+	delete(s.clients, id)
+}
+
+// keepMode keeps the function that returns the name of the mode of a session in an own host, for
+// copies and for the next time.
 func (s *Sessions) keepMode(id string, mode func() string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +187,7 @@ func (s *Sessions) keepMode(id string, mode func() string) {
 		s.modes = map[string]func() string{}
 	}
 	s.modes[id] = mode
+	delete(s.policies, id)
 	delete(s.copies, id)
 	delete(s.clients, id)
 }
@@ -159,6 +200,8 @@ func (s *Sessions) keepClient(id string, client *attached) {
 		s.clients = map[string]*attached{}
 	}
 	s.clients[id] = client
+	delete(s.policies, id) // another process has had the session since
+	delete(s.modes, id)
 }
 
 // copied keeps the mode of the session for its copy. For a session that was not opened here, the
@@ -166,19 +209,30 @@ func (s *Sessions) keepClient(id string, client *attached) {
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := ""
-	if client, ok := s.clients[id]; ok {
-		name = client.Mode()
-	} else if mode := s.modes[id]; mode != nil {
-		name = mode()
+	if mode, err := assemble.ModeNamed(s.modeOf(id)); err == nil {
+		s.keepCopy(fork, assemble.NewPolicy(mode))
+	} else if policy := s.policies[id]; policy != nil && s.clients[id] == nil {
+		s.keepCopy(fork, policy.Copy()) // what changes in the session later does not count
 	}
-	if _, err := assemble.ModeNamed(name); err != nil {
-		return
+}
+
+// modeOf returns the name of the mode of a session that another process hosts, or has hosted for
+// this terminal.
+func (s *Sessions) modeOf(id string) string {
+	if client := s.clients[id]; client != nil {
+		return client.Mode()
 	}
+	if mode := s.modes[id]; mode != nil {
+		return mode()
+	}
+	return ""
+}
+
+func (s *Sessions) keepCopy(fork string, source *assemble.Policy) {
 	if s.copies == nil {
-		s.copies = map[string]string{}
+		s.copies = map[string]*assemble.Policy{}
 	}
-	s.copies[fork] = name
+	s.copies[fork] = source
 }
 
 // Close implements [tui.Sessions]. The session of an attached client stays open in its

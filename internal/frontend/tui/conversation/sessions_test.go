@@ -56,7 +56,11 @@ func TestModesOfCopies(t *testing.T) {
 		set(c, mode)
 		open(s, fork(s, c.ID()), want)
 	}
-	set(c, "ask")
+	set(c, "ask") // no request has told the model
+	if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
+		t.Fatal(err)
+	}
+	c = open(s, c.ID(), "ask")
 	later := fork(s, c.ID())
 	open(s, later, "ask")
 	if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
