@@ -24,9 +24,9 @@ the most serious first. Without words, it reviews what is not committed; with --
 the changes since a commit or branch. Words say what to review instead.
 
 The turn cannot change anything unless you set another --permission; a permission of the
-configuration does not count. With --json,
+configuration and its rules that allow calls do not count. With --json,
 standard output gets one JSON object: summary and findings; or, if the review did not
-complete, outcome, exit_code and reason.
+complete or did not start, outcome, exit_code and reason.
 
 Exit codes: 0 reviewed, with or without findings; otherwise as for "settle run": 1 failed,
 or the answer is no report, 2 wrong usage or configuration, 3 limit reached, 130
@@ -57,10 +57,13 @@ func newReview(s *streams) *cobra.Command {
 			"  settle review \"the error handling of internal/store\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.review(cmd, s, args)
-			if err == nil && code != stdio.CodeCompleted {
+			if err != nil {
+				return err
+			}
+			if code != stdio.CodeCompleted {
 				return &exitError{code: code} // the command has printed the cause
 			}
-			return err
+			return nil
 		},
 	}
 	settingFlags(cmd.Flags())
@@ -84,22 +87,9 @@ func newReview(s *streams) *cobra.Command {
 // review runs the turn and prints the findings.
 func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	turn := &reviewTurn{what: strings.Join(args, " "), base: f.base, reason: "the turn did not complete"}
-	if f.base != "" && turn.what != "" {
-		return 0, errors.New("--base and what to review: give one of them")
-	}
-	if f.comments != "" { // for a process that is killed
-		err := review.FailureComment(f.comments, "did not finish", "the process ended before the review")
-		if err != nil {
-			return 0, err
-		}
-	}
-	f.run.review = turn
-	code, err := f.run.run(cmd, s, nil)
+	code, err := f.turn(cmd, s, turn)
 	if err != nil {
-		if f.comments != "" {
-			err = errors.Join(err, review.FailureComment(f.comments, "did not start", redact.Diagnostic(err.Error())))
-		}
-		return code, err
+		return code, f.refused(s, err)
 	}
 	if code != stdio.CodeCompleted {
 		return code, f.failed(s, code, turn.reason)
@@ -120,6 +110,32 @@ func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int
 	return code, failed(report.Table(s.stdout))
 }
 
+// turn runs the turn. An error means that it did not start.
+func (f *reviewFlags) turn(cmd *cobra.Command, s *streams, turn *reviewTurn) (int, error) {
+	if f.base != "" && turn.what != "" {
+		return 0, errors.New("--base and what to review: give one of them")
+	}
+	if f.comments != "" { // for a process that is killed
+		err := review.FailureComment(f.comments, "did not finish", "the process ended before the review")
+		if err != nil {
+			return 0, err
+		}
+	}
+	f.run.review = turn
+	return f.run.run(cmd, s, nil)
+}
+
+// refused reports to programs that the review did not start, and returns the error.
+func (f *reviewFlags) refused(s *streams, err error) error {
+	code, why := stdio.CodeUsage, err
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		if code = exit.code; exit.err != nil {
+			why = exit.err
+		}
+	}
+	return errors.Join(err, f.failed(s, code, redact.Diagnostic(why.Error())))
+}
+
 // failed reports the end of a review that did not complete to programs.
 func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 	outcome, words := "interrupted", "was interrupted"
@@ -131,17 +147,16 @@ func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 	case stdio.CodeLimit:
 		outcome, words = "limit", "reached a limit"
 	}
+	var comments, printed error
 	if f.comments != "" {
-		if err := review.FailureComment(f.comments, words, reason); err != nil {
-			return failed(err)
-		}
+		comments = review.FailureComment(f.comments, words, reason)
 	}
-	if !f.asJSON {
-		return nil
+	if f.asJSON {
+		printed = json.NewEncoder(s.lines()).Encode(map[string]any{
+			"outcome": outcome, "exit_code": code, "reason": reason,
+		})
 	}
-	return failed(json.NewEncoder(s.lines()).Encode(map[string]any{
-		"outcome": outcome, "exit_code": code, "reason": reason,
-	}))
+	return failed(errors.Join(comments, printed))
 }
 
 // request returns the prompt. The repository must have the base before the turn: the model

@@ -528,15 +528,21 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	}
 	if f.review != nil {
 		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
+		strict := *r
 		if r.Origins["permission"].Kind != config.Flag { // a configuration is for other work
-			strict := *r
-			strict.Permission, o.Settings = settle.Deny, &strict
+			strict.Permission = settle.Deny
 		}
+		if strict.Permission == settle.Deny { // so are the calls that it allows
+			strict.Rules = slices.DeleteFunc(slices.Clone(r.Rules), func(one config.Rule) bool {
+				return one.Decision == settle.Allow
+			})
+		}
+		o.Settings = &strict
 	}
 	if f.plan || f.held != nil && f.held.Approval.Tool == plan.ProposeName {
 		work := settle.Ask
-		if f.held != nil {
-			work = o.Permission
+		if f.held != nil { // its session can have been opened with more than the mode before plan mode
+			work = work.Stricter(f.held.Turn.Start.Permission)
 		}
 		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(r.Permission, work)))
 		o.Ceiling = r.Permission // neither plan mode nor the work is looser
