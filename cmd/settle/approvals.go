@@ -26,11 +26,13 @@ process that ends with its turn ("settle run") runs no other call: the exit code
 1, and you approve the call again when that process has ended.
 
 The session keeps its model, permission and sandbox, unless a flag, a variable or
-your configuration gives others. If the call's files, links, directory or sandbox,
-or the reason of the question, have changed since, settle asks again; without a
-terminal, the call is denied and the exit code tells how the turn ended. A call that has a verdict already does not run again: the exit code is 1. If
-settle stopped after the verdict and before the call, or you interrupted the turn
-before it, approve it again to run it.`
+your configuration gives others. For a plan, --permission chooses the permission of
+the work; without it and without a configured one, the work asks. If the call's
+files, links, directory or sandbox, or the reason of the question, have changed
+since, settle asks again; without a terminal, the call is denied and the exit code
+tells how the turn ended. A call that has a verdict already does not run again: the
+exit code is 1. If settle stopped after the verdict and before the call, or you
+interrupted the turn before it, approve it again to run it.`
 
 func newApprovals(s *streams) *cobra.Command {
 	var asJSON bool

@@ -120,6 +120,35 @@ func TestHeldCallIsApproved(t *testing.T) {
 	}
 }
 
+// A held plan begins its work with a question, although the server allowed everything before plan mode.
+func TestHeldPlanBeginsWithQuestions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("propose_plan", `{"plan":"Write."}`)),
+		modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)),
+		modeltest.Say("It is done."),
+	))
+	v := p.serve(s, "--permission", "allow")
+	session := v.call("POST", "api/sessions", "", 201)["id"].(string)
+	v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"plan"}`, 200)
+	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
+	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
+	signalled(t, v.cmd, syscall.SIGKILL)
+	_ = v.cmd.Wait()
+	var line struct{ ID string }
+	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
+		t.Fatal(err)
+	}
+	out, errs := p.approves(0, "approve", line.ID, "-m", "chat/m", "--base-url", s.OpenAI())
+	if !strings.Contains(out, "It is done.") {
+		t.Errorf("%s %s", out, errs)
+	}
+	if _, err := os.Stat(filepath.Join(p.work, "made")); !os.IsNotExist(err) {
+		t.Error("the work changed a file without a question:", err)
+	}
+}
+
 // Two clients of a server answer at once: one is taken. A process that is killed while the call
 // runs does not run it again.
 func TestHeldCallIsApprovedByTwo(t *testing.T) {
