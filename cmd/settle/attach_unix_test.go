@@ -242,11 +242,11 @@ func TestAttachedToATerminal(t *testing.T) {
 	typed(t, keys, "\x1b[Z") // Shift-Tab
 	shot.shows(t, "from the next call on: plan")
 	typed(t, keys, "\x1b[Z")
-	shot.shows(t, "from the next call on: read-only")
+	shot.shows(t, `permits more than "plan"; only the host can choose it`)
 	typed(t, keys, "/model chat/other\r")
 	shot.shows(t, "from the next turn on: chat/other")
 	typed(t, its, "\x0c")       // Ctrl-L
-	hosts.shows(t, "read-only") // a long directory leaves no room for the model
+	hosts.shows(t, "plan") // a long directory leaves no room for the model
 	typed(t, its, "\x04")
 	exited(t, host, 0)
 	shot.shows(t, "has closed the session")
