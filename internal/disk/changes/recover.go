@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
-	"path"
 	"time"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -106,7 +104,8 @@ func (l *leftover) records(ctx context.Context, root *disk.Dir, c Config) []Reco
 }
 
 // compare returns the changes since the base. A change that happened after the host's end cannot
-// be undone, because somebody else made it.
+// be undone, because somebody else made it. For a deleted file there is no such time: to bring it
+// back destroys nothing.
 func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Change, error) {
 	w, err := tour(ctx, root, c.Limits, below(root.Path(), c.DataDir))
 	if err != nil {
@@ -120,29 +119,9 @@ func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Cha
 	all := compare(l.tree, now)
 	latest := l.alive.Add(deathDelay).UnixNano()
 	for n := range all {
-		if l.changedAt(root, w, all[n]) > latest {
-			all[n].Why = "it was changed after settle had been killed, or it is not known when"
+		if is, ok := w.nodes[all[n].Path]; ok && is.CTime > latest {
+			all[n].Why = "it was changed after settle had been killed"
 		}
 	}
 	return all, nil
-}
-
-// changedAt returns the latest time, in ns, at which a change can have happened.
-func (l *leftover) changedAt(root *disk.Dir, w walk, c Change) int64 {
-	if n, ok := w.nodes[c.Path]; ok {
-		return n.CTime
-	}
-	for name := path.Dir(c.Path); ; name = path.Dir(name) { // it was deleted: its directory changed with it
-		if n, ok := w.nodes[name]; ok {
-			return n.CTime
-		}
-		if name == "." {
-			break
-		}
-	}
-	info, err := root.Stat()
-	if err != nil || errors.Is(err, fs.ErrNotExist) {
-		return time.Now().UnixNano()
-	}
-	return nodeOf(info).CTime
 }
