@@ -127,7 +127,7 @@ func TestRecordNamesOnlyChangesOfTheCall(t *testing.T) {
 // change of the rules creates and deletes nothing.
 func TestRecordLeavesOut(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{".gitignore": "out/\n*.log\n", "out/x": "1", "a.log": "1"})
-	f.wants("ignored", f.record("echo 2 >out/x; mkdir -p node_modules .git sub/.hg; touch {nod*,.git,sub/.hg}/x"),
+	f.wants("ignored", f.record("echo 2 >out/x; for d in node_modules .git sub/.hg; do mkdir -p $d; touch $d/x; done"),
 		"+sub")
 	f.wants("an ignored file is recorded", f.record("echo 2 >a.log"), "~a.log")
 	f.wants("others", f.record(`mkfifo fifo; echo x >$'\xff'; touch .settle-x.tmp`))
