@@ -83,11 +83,11 @@ func (c *commit) fetch(ctx context.Context, from Source) error {
 		"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--end-of-options", from.Where,
 		orHead(from.Ref),
 	}
-	_, err := c.watched(ctx, allowed, one...)
+	err := c.watched(ctx, allowed, one...)
 	if err != nil && IsCommit(from.Ref) && ctx.Err() == nil { // some servers send only what a name leads to
 		all := append(slices.Clone(one[:2]), "--no-tags", "--no-recurse-submodules", "--end-of-options", from.Where,
 			"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-		_, err = c.watched(ctx, allowed, all...)
+		err = c.watched(ctx, allowed, all...)
 	}
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func orHead(ref string) string {
 	return ref
 }
 
-// watched is git that is ended when it has written too much.
-func (c *commit) watched(ctx context.Context, allowed string, args ...string) ([]byte, error) {
+// watched runs git, and ends it when it has written too much.
+func (c *commit) watched(ctx context.Context, allowed string, args ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})
@@ -133,13 +133,13 @@ func (c *commit) watched(ctx context.Context, allowed string, args ...string) ([
 			}
 		}
 	})()
-	out, err := c.git(ctx, allowed, nil, args...)
+	_, err := c.git(ctx, allowed, nil, args...)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	cancel(nil)
 	<-done
-	return out, err
+	return err
 }
 
 // sizeOf is the size of all files in a directory in bytes.

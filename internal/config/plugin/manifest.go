@@ -243,9 +243,7 @@ func (p *parser) hooks() error {
 		if err != nil {
 			return err
 		}
-		if _, nested := events["description"]; nested { // {"description": …} without hooks
-			delete(events, "description")
-		}
+		delete(events, "description") // {"description": …} without hooks
 		if len(events) > 0 {
 			p.Hooks = append(p.Hooks, Doc{d.Where, encoded(events)})
 		}

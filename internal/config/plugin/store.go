@@ -31,7 +31,9 @@ type Record struct {
 	// Path is the plugin's folder within the source, with slashes; "" for all of it.
 	Path string `json:"path,omitempty"`
 	// Digest is the digest that the user trusts.
-	Digest   string    `json:"digest"`
+	Digest string `json:"digest"`
+	// Omitted are entries of the source that were not copied, in words.
+	Omitted  []string  `json:"omitted,omitempty"`
 	Disabled bool      `json:"disabled,omitempty"`
 	Added    time.Time `json:"added"`
 }
@@ -166,6 +168,7 @@ func (s Store) Open(r Record) Plugin {
 			p.sums[f.Path] = f.Sum
 		}
 		p.Parts, err = Parse(tree, r.Name)
+		p.Parts.Ignored = append(p.Parts.Ignored, r.Omitted...)
 	}
 	if err != nil {
 		p.Problem = err.Error()
@@ -206,7 +209,10 @@ func (p *Plugin) drift(copied Tree) []string {
 	return Changes(copied.List(), tree.List())
 }
 
-const maxShown = 5
+const (
+	maxShown   = 5
+	maxOmitted = 50
+)
 
 // some joins the first parts of a list.
 func some(list []string) string {
@@ -264,7 +270,11 @@ func (s Store) Stage(r Record, t Tree) (Plugin, error) {
 		return Plugin{}, errors.New("there is no data directory")
 	}
 	t.sort()
-	r.Digest = t.Digest()
+	r.Digest, r.Omitted = t.Digest(), t.Omitted
+	if n := len(r.Omitted); n > maxOmitted {
+		left := fmt.Sprintf("%d more entries that are no files", n-maxOmitted)
+		r.Omitted = append(slices.Clone(r.Omitted[:maxOmitted]), left)
+	}
 	if p := s.Open(r); p.Problem == "" && s.Trusted(r) != "" {
 		return p, nil // it was copied before
 	}
@@ -313,7 +323,7 @@ func write(dir string, t Tree) error {
 			return err
 		}
 		_, err = file.Write(f.Data)
-		if err = errors.Join(err, file.Close()); err != nil {
+		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
 	}
