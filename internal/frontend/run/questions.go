@@ -232,14 +232,14 @@ func (s *textView) question(q event.ApprovalRequested) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.questionOpen = true
-	for _, asked := range s.asked {
-		asked.shown = asked.shown || asked.approval == q.Approval
+	for _, edit := range s.edits {
+		edit.shown = edit.shown || edit.approval == q.Approval
 	}
 	s.put(s.styled(color(terminal.Yellow), s.folded(asker.Headline(q))))
-	edits := toolview.KindOf(q.Tool) == toolview.Edit
+	isEdit := toolview.KindOf(q.Tool) == toolview.Edit
 	for line := range strings.SplitSeq(terminal.Text(asker.Words(q)), "\n") {
 		text := s.folded("  " + line)
-		if diff := strings.TrimLeft(line, " "); edits && len(line)-len(diff) >= minDiffIndent && diff != "" {
+		if diff := strings.TrimLeft(line, " "); isEdit && len(line)-len(diff) >= minDiffIndent && diff != "" {
 			text = s.styled(diffStyle(diff), text)
 		}
 		s.put(text)
@@ -249,8 +249,8 @@ func (s *textView) question(q event.ApprovalRequested) {
 // minDiffIndent is how far the lines of a diff are indented in the words of a question.
 const minDiffIndent = 8
 
-// askedChanges are the changes of a call that needs approval, and whether a person saw them.
-type askedChanges struct {
+// askedEdit has the changes of a call that needs approval, and whether a person saw them.
+type askedEdit struct {
 	approval string
 	changes  []toolview.Change
 	shown    bool
@@ -262,17 +262,17 @@ func (s *textView) noteQuestion(item string, q event.ApprovalRequested) {
 	if s.person == nil || toolview.KindOf(q.Tool) != toolview.Edit || len(q.Detail) == 0 {
 		return
 	}
-	if s.asked == nil {
-		s.asked = map[string]*askedChanges{}
+	if s.edits == nil {
+		s.edits = map[string]*askedEdit{}
 	}
-	s.asked[item] = &askedChanges{approval: q.Approval, changes: toolview.New(q.Tool, "", "").Changes(q.Detail)}
+	s.edits[item] = &askedEdit{approval: q.Approval, changes: toolview.New(q.Tool, "", "").Changes(q.Detail)}
 }
 
 // wereShown reports whether a question of the call has shown the changes, and forgets it.
 func (s *textView) wereShown(item string, changes []toolview.Change) bool {
-	asked := s.asked[item]
-	delete(s.asked, item)
-	return asked != nil && asked.shown && toolview.SameChanges(changes, asked.changes)
+	edit := s.edits[item]
+	delete(s.edits, item)
+	return edit != nil && edit.shown && toolview.SameChanges(changes, edit.changes)
 }
 
 // maxAnswer is how many columns a prompt leaves for the answer.

@@ -52,8 +52,8 @@ type textView struct {
 	permission   string  // in words
 	ended        *ending // nil while the turn runs
 	status       status
-	questionOpen bool                     // a question is open
-	asked        map[string]*askedChanges // by the item of the call
+	questionOpen bool                  // a question is open
+	edits        map[string]*askedEdit // by the item of the call
 	// prompted is the prompt behind which the cursor is, if it is.
 	prompted string
 	finished bool // nothing is drawn any more

@@ -361,11 +361,11 @@ func (m *menu) help(width int) (text string, fits bool) {
 	if m.note == "" {
 		return text, true
 	}
-	whole := text + ", " + m.note
-	if terminal.TextWidth(asLabel(m.title)+whole) > width {
+	withNote := text + ", " + m.note
+	if terminal.TextWidth(asLabel(m.title)+withNote) > width {
 		return text, false
 	}
-	return whole, true
+	return withNote, true
 }
 
 // line takes the editor's place: the title, and the words that narrow.
