@@ -245,7 +245,7 @@ func TestAttachedToATerminal(t *testing.T) {
 	shot.shows(t, `permits more than "plan"; only the host can choose it`)
 	typed(t, keys, "/model chat/other\r")
 	shot.shows(t, "from the next turn on: chat/other")
-	typed(t, its, "\x0c")       // Ctrl-L
+	typed(t, its, "\x0c")  // Ctrl-L
 	hosts.shows(t, "plan") // a long directory leaves no room for the model
 	typed(t, its, "\x04")
 	exited(t, host, 0)

@@ -85,17 +85,3 @@ func TestJobsOnInterrupt(t *testing.T) {
 		})
 	}
 }
-
-// configure writes the user's configuration.
-func (p *place) configure(text string) {
-	p.t.Helper()
-	config := filepath.Join(filepath.Dir(p.work), "config") // not where sandboxed commands can write
-	dir := filepath.Join(config, "settle")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-	p.env = append(p.env, "XDG_CONFIG_HOME="+config)
-}

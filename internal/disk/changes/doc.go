@@ -20,7 +20,7 @@
 //
 // Read recorder.go first. walk.go walks, tree.go compares, base.go has the files of the base,
 // base_log.go its log; recover.go records the calls of a killed host; version.go has the types of
-// records, path.go decides which paths a rewind can touch, restore.go restores one path. ADR 48
+// records, path.go decides which paths a rewind can touch, restore.go restores one path. ADR 49
 // has the reasons and figures.
 //
 // Other files:
