@@ -19,8 +19,7 @@ const sidebar = [
     text: "Guides",
     items: [
       page("Terminal", "/docs/terminal"),
-      page("Clouds", "/docs/clouds"),
-      page("PDFs", "/docs/pdf"),
+      page("Leave and return", "/docs/leave-and-return"),
       page("Scripts and batches", "/docs/scripts"),
       page("CI", "/docs/ci"),
       page("Permissions", "/docs/permissions"),
@@ -35,6 +34,8 @@ const sidebar = [
       page("Hooks", "/docs/hooks"),
       page("Web", "/docs/web"),
       page("Child agents", "/docs/child-agents"),
+      page("PDFs", "/docs/pdf"),
+      page("Clouds", "/docs/clouds"),
       page("HTTP server", "/docs/server"),
       page("The page", "/docs/page"),
       page("Monitoring", "/docs/monitoring"),
