@@ -180,6 +180,13 @@ func (p *Policy) SetWork(m Mode) {
 	p.work = m
 }
 
+// Work returns the mode in which the work on an accepted plan begins, if the person chooses none.
+func (p *Policy) Work() Mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.work
+}
+
 // Mode returns the mode in force.
 func (p *Policy) Mode() Mode {
 	p.mu.Lock()

@@ -59,6 +59,9 @@ func settingsOf(s *settle.Session, host event.SessionOpened) Settings {
 	}
 	if o, ok := s.Value().(*assemble.Opened); ok {
 		settings.Mode = o.Agent.Mode()
+		if policy := o.Agent.Policy(); policy != nil {
+			settings.Work = policy.Work().Name
+		}
 	}
 	return settings
 }

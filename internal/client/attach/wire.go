@@ -34,6 +34,8 @@ type Settings struct {
 	Window int    `json:"window,omitempty"`
 	Effort string `json:"effort,omitempty"`
 	Mode   string `json:"mode,omitempty"`
+	// Work is the mode in which the work on an accepted plan begins, if the person chooses none.
+	Work string `json:"work,omitempty"`
 }
 
 // change is a line between the events: the settings have changed.

@@ -60,6 +60,11 @@ func (a *attached) Effort() string { return a.Settings().Effort }
 // Mode implements [tui.Conversation].
 func (a *attached) Mode() string { return a.Settings().Mode }
 
+func (a *attached) modes() Modes {
+	settings := a.Settings()
+	return Modes{settings.Mode, settings.Work}
+}
+
 // Choose implements [tui.Conversation].
 func (a *attached) Choose(ctx context.Context, setting, value string) error {
 	return a.Session.Choose(ctx, map[string]string{setting: value})

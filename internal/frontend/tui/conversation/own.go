@@ -18,31 +18,63 @@ import (
 type HostSpec struct {
 	// ID is the session's; empty for a new one.
 	ID string `json:"session"`
-	// Mode is the name of the mode that the session had when it was open before; empty for others.
-	Mode string `json:"mode,omitempty"`
+	// Before has the modes that the session had when it was open before; empty for others.
+	Before Modes `json:"before,omitzero"`
 	// Plan has the session begin in plan mode.
 	Plan bool `json:"plan,omitempty"`
-	// Copy means that the session is a copy of another one, whose mode is Source.
-	Copy   bool   `json:"copy,omitempty"`
-	Source string `json:"source,omitempty"`
+	// Copy means that no mode looser than the configured one is kept: the session is a copy, or
+	// another process has had it since. Source has the modes of the original.
+	Copy   bool  `json:"copy,omitempty"`
+	Source Modes `json:"source,omitzero"`
 	// Worktree is the name of the git worktree of a new session, which can be ""; nil for none.
 	Worktree *string `json:"worktree,omitempty"`
 	// Outside has the session work in the terminal's directory, not in its git worktree.
 	Outside bool `json:"outside,omitempty"`
 }
 
-// Policy returns the policy of the session, which keeps the mode that it had before. A copy takes over plan mode and what is stricter than
-// the configured mode from its source, but nothing looser: a person allows that in one session.
-func (h HostSpec) Policy(configured assemble.Mode) *assemble.Policy {
-	if source, err := assemble.ModeNamed(h.Source); h.Copy && err == nil {
-		return assemble.CopiedPolicy(configured, assemble.NewPolicy(source))
+// Modes are the names of a session's mode, and of the mode in which the work on a plan begins.
+type Modes struct {
+	Mode string `json:"mode,omitempty"`
+	Work string `json:"work,omitempty"`
+}
+
+func modesOf(p *assemble.Policy) Modes { return Modes{p.Mode().Name, p.Work().Name} }
+
+// policy returns a policy in the modes; false if there is no mode of that name. Without a known mode
+// for the work on a plan, the work begins in the mode otherwise.
+func (m Modes) policy(otherwise assemble.Mode) (*assemble.Policy, bool) {
+	mode, err := assemble.ModeNamed(m.Mode)
+	if err != nil {
+		return nil, false
 	}
-	mode, err := assemble.ModeNamed(h.Mode)
-	switch {
-	case h.Plan || h.Copy || err == nil && mode.Plan: // a source of an unknown mode allows nothing
+	policy := assemble.NewPolicy(mode)
+	if !mode.Plan {
+		return policy, true
+	}
+	work, err := assemble.ModeNamed(m.Work)
+	if err != nil {
+		work = otherwise
+	}
+	policy.SetWork(work)
+	return policy, true
+}
+
+// Policy returns the policy of the session, which keeps the modes that it had before. A copy takes
+// over plan mode and what is stricter than the configured mode from its source, but nothing looser: a
+// person allows that in one session.
+func (h HostSpec) Policy(configured assemble.Mode) *assemble.Policy {
+	source, isKnown := h.Source.policy(configured)
+	switch before, ok := h.Before.policy(configured); {
+	case ok && !h.Copy:
+		return before
+	case isKnown && h.Copy:
+		policy := assemble.CopiedPolicy(configured, source)
+		if h.Plan {
+			policy.Set(assemble.PlanMode())
+		}
+		return policy
+	case h.Plan || h.Copy: // a source of an unknown mode allows nothing
 		return assemble.NewPlanPolicy(configured)
-	case err == nil:
-		return assemble.NewPolicy(mode)
 	}
 	return assemble.NewPolicy(configured)
 }
@@ -101,7 +133,7 @@ func (s *Sessions) openOwn(ctx context.Context, id string, spec HostSpec, r *con
 	}
 	o := &own{attached: newAttached(client), process: process}
 	s.setRedactor(redact.New(r.Secrets()...))
-	s.keepMode(o.ID(), o.Mode)
+	s.keepModes(o.ID(), o.modes)
 	return o, nil
 }
 

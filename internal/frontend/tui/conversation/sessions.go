@@ -40,7 +40,7 @@ type Sessions struct {
 
 	mu       sync.Mutex                  // guards the fields below
 	policies map[string]*assemble.Policy // of the sessions that were opened in this process
-	modes    map[string]func() string    // names of the modes of the sessions that were opened in own hosts
+	modes    map[string]func() Modes     // of the sessions that were opened in own hosts
 	copies   map[string]*assemble.Policy // of the sources of copies that were not opened
 	clients  map[string]*attached        // by the session that another process hosts
 	worktree *string                     // name of the git worktree of the next new session; nil for none
@@ -137,14 +137,23 @@ func (s *Sessions) spec(id string) HostSpec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if source := s.copies[id]; source != nil {
-		spec.Copy, spec.Source = true, source.Mode().Name
+		spec.Copy, spec.Source = true, modesOf(source)
 		return spec
 	}
-	if mode := s.modes[id]; mode != nil {
-		spec.Mode = mode()
+	if modes := s.modes[id]; modes != nil {
+		spec.Before = modes()
+		return spec
+	}
+	if policy := s.policies[id]; policy != nil {
+		spec.Before = modesOf(policy)
 		return spec
 	}
 	spec.Plan = s.plans || assemble.PlanModeIn(s.dataDir, id)
+	if client := s.clients[id]; client != nil { // its host, which could be looser, is gone
+		spec.Source = client.modes()
+		_, err := assemble.ModeNamed(spec.Source.Mode)
+		spec.Copy = err == nil
+	}
 	return spec
 }
 
@@ -178,15 +187,15 @@ func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
 	delete(s.clients, id)
 }
 
-// keepMode keeps the function that returns the name of the mode of a session in an own host, for
-// copies and for the next time.
-func (s *Sessions) keepMode(id string, mode func() string) {
+// keepModes keeps the function that returns the modes of a session in an own host, for copies and for
+// the next time.
+func (s *Sessions) keepModes(id string, modes func() Modes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.modes == nil {
-		s.modes = map[string]func() string{}
+		s.modes = map[string]func() Modes{}
 	}
-	s.modes[id] = mode
+	s.modes[id] = modes
 	delete(s.policies, id)
 	delete(s.copies, id)
 	delete(s.clients, id)
@@ -209,23 +218,23 @@ func (s *Sessions) keepClient(id string, client *attached) {
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mode, err := assemble.ModeNamed(s.modeOf(id)); err == nil {
-		s.keepCopy(fork, assemble.NewPolicy(mode))
+	if source, ok := s.modesElsewhere(id).policy(assemble.ModeOf(event.Ask)); ok {
+		s.keepCopy(fork, source)
 	} else if policy := s.policies[id]; policy != nil && s.clients[id] == nil {
 		s.keepCopy(fork, policy.Copy()) // what changes in the session later does not count
 	}
 }
 
-// modeOf returns the name of the mode of a session that another process hosts, or has hosted for
-// this terminal.
-func (s *Sessions) modeOf(id string) string {
+// modesElsewhere returns the modes of a session that another process hosts, or has hosted for this
+// terminal.
+func (s *Sessions) modesElsewhere(id string) Modes {
 	if client := s.clients[id]; client != nil {
-		return client.Mode()
+		return client.modes()
 	}
-	if mode := s.modes[id]; mode != nil {
-		return mode()
+	if modes := s.modes[id]; modes != nil {
+		return modes()
 	}
-	return ""
+	return Modes{}
 }
 
 func (s *Sessions) keepCopy(fork string, source *assemble.Policy) {

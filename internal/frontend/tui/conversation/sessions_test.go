@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/frontend/tui"
 	"github.com/settle-agent/settle/model/script"
@@ -67,4 +68,53 @@ func TestModesOfCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(New(hosts, place.Dir, place.Data, true, false), c.ID(), "plan") // another process reads the log
+}
+
+// A host of its own, or a process that opens a session after another host, begins with the modes that
+// the session had, and with nothing that is looser than a person chose.
+func TestModesOfHosts(t *testing.T) {
+	allow, ask := assemble.ModeOf(event.Allow), assemble.ModeOf(event.Ask)
+	for _, tt := range []struct {
+		name       string
+		spec       HostSpec
+		configured assemble.Mode
+		mode, work string
+	}{
+		{"new", HostSpec{}, allow, "allow", "allow"},
+		{"in plan mode", HostSpec{Plan: true}, ask, "plan", "ask"},
+		{"open before", HostSpec{Before: Modes{Mode: "read-only"}}, allow, "read-only", "read-only"},
+		{"open before, in plan mode", HostSpec{Before: Modes{"plan", "ask"}}, allow, "plan", "ask"},
+		{"copy of stricter", HostSpec{Copy: true, Source: Modes{Mode: "ask"}}, allow, "ask", "ask"},
+		{"copy of looser", HostSpec{Copy: true, Source: Modes{Mode: "allow"}}, ask, "ask", "ask"},
+		{"copy in plan mode", HostSpec{Copy: true, Source: Modes{"plan", "ask"}}, allow, "plan", "ask"},
+		{"copy of unknown", HostSpec{Copy: true, Source: Modes{Mode: "other"}}, ask, "plan", "ask"},
+		{
+			"elsewhere since, plan in the log",
+			HostSpec{Copy: true, Plan: true, Source: Modes{Mode: "ask"}},
+			allow, "plan", "ask",
+		},
+	} {
+		policy := tt.spec.Policy(tt.configured)
+		if got, want := modesOf(policy), (Modes{tt.mode, tt.work}); got != want {
+			t.Errorf("%s: the session begins in %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// A session whose host has ended is opened here in the mode that its client saw.
+func TestModeOutlivesHost(t *testing.T) {
+	place := clienttest.NewPlace(t)
+	hosts := place.Sessions(script.New(), "terminal")
+	defer func() { _ = hosts.CloseAll(t.Context(), event.Shutdown, "test") }()
+	s := New(hosts, place.Dir, place.Data, true, false)
+	c, err := s.Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetMode(t.Context(), "read-only"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.spec(c.ID()).Before, (Modes{"read-only", "read-only"}); got != want {
+		t.Errorf("a host of its own would begin in %+v, want %+v", got, want)
+	}
 }
