@@ -42,7 +42,19 @@ func BenchmarkServe(b *testing.B) {
 	for _, size := range []struct {
 		sessions, subscribers int
 		apart                 bool
-	}{{0, 0, false}, {300, 0, false}, {300, 1, false}, {1000, 0, false}, {100, 2, false}, {300, 2, false}, {700, 2, false}, {1000, 2, false}, {1000, 1, false}, {1000, 1, true}} {
+	}{
+		{0, 0, false},
+		{300, 0, false},
+		{300, 1, false},
+		{1000, 0, false},
+		{100, 2, false},
+		{300, 2, false},
+		{700, 2, false},
+		{1000, 2, false},
+		{1000, 1, false},
+		{1000, 1, true},
+		{5000, 1, false}, // more than two cores can do: deltas have to be merged
+	} {
 		name := fmt.Sprintf("sessions=%d/subscribers=%d", size.sessions, size.sessions*size.subscribers)
 		if size.apart {
 			name += "/apart"
