@@ -109,9 +109,14 @@ func regionVariables(name string) (variables []string, example string) {
 
 // preset reads the preset of a provider, and what its address is made of.
 func (l *loader) preset(t *table, p *Provider) {
-	if get(t, "preset", &p.Preset, asPreset) {
-		of := presets()[p.Preset]
-		p.Wire, p.KeyEnv = of.wire, of.keyEnv
+	var name string
+	if get(t, "preset", &name, asPreset) {
+		if _, taken := builtin()[p.Name]; taken { // its address and its key are the models' maker's
+			t.fail("preset", fmt.Errorf("needs a provider of another name, such as [providers.%s]", name))
+		} else {
+			of := presets()[name]
+			p.Preset, p.Wire, p.KeyEnv = name, of.wire, of.keyEnv
+		}
 	}
 	values := map[string]*string{"resource": &p.Resource, "region": &p.Region, "project": &p.Project}
 	for _, part := range parts() {
@@ -175,7 +180,10 @@ func (l *loader) signed(t *table, p *Provider) {
 	if p.Region == "" {
 		t.fail("region", fmt.Errorf("is missing: signatures name it; set region = \"us-east-1\", or AWS_REGION"))
 	}
-	p.KeyEnv = "" // a set AWS_BEARER_TOKEN_BEDROCK is no credential to sign with
+	if p.KeyEnv != "" { // a set AWS_BEARER_TOKEN_BEDROCK cannot sign, and stays a secret
+		p.vars, p.secrets = append(p.vars, p.KeyEnv), append(p.secrets, l.in.Getenv(p.KeyEnv))
+		p.KeyEnv = ""
+	}
 	if len(p.KeyCommand) == 0 && p.KeyFile == "" {
 		for _, name := range awsVariables() { // commands do not receive them (C15)
 			p.vars, p.secrets = append(p.vars, name), append(p.secrets, l.in.Getenv(name))

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,37 @@ func TestPresetsNameWhatIsMissing(t *testing.T) {
 		if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v", file, err)
 		}
+	}
+}
+
+// A built-in provider has the address of the models' maker, which must not receive a cloud's token.
+func TestPresetIsRefusedUnderBuiltInNames(t *testing.T) {
+	for name, file := range map[string]string{
+		"anthropic": "preset = 'vertex-claude'\nregion = 'global'\nproject = 'p'",
+		"openai":    "preset = 'azure'\nbase_url = 'https://example.com/v1'",
+		"gemini":    "preset = 'vertex'",
+		"chat":      "preset = 'bedrock-chat'\nregion = 'us-east-1'\nauth = 'sigv4'",
+	} {
+		w := newWorld(t)
+		w.user("[providers." + name + "]\n" + file + "\n")
+		want := "providers." + name + ".preset: needs a provider of another name, such as [providers."
+		if _, err := config.Load(w.in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// With signatures, commands receive neither the AWS credentials nor the bearer key.
+func TestPresetWithholdsKeyThatDoesNotSign(t *testing.T) {
+	w := newWorld(t)
+	w.env["AWS_BEARER_TOKEN_BEDROCK"] = "the-bearer-key"
+	w.user("[providers.x]\npreset = 'bedrock'\nregion = 'us-east-1'\nauth = 'sigv4'\n")
+	r := w.load()
+	if !slices.Contains(r.Secrets(), "the-bearer-key") {
+		t.Error("the bearer key is not masked")
+	}
+	if !slices.Contains(r.Withheld(), "AWS_BEARER_TOKEN_BEDROCK") {
+		t.Error("commands receive the bearer key")
 	}
 }
 
