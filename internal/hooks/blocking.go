@@ -36,6 +36,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 			return v, nil
 		}
 		c.Arguments, changer = changed, by
+		withdraw(latest, changer)
 	}
 	return Verdict{
 		Decision: event.Deny, Reason: fmt.Sprintf("hooks keep changing each other's arguments of %q", c.Tool),
@@ -67,6 +68,17 @@ func (s *Set) round(
 		latest[h] = v
 	}
 	return changed, by, nil
+}
+
+// withdraw removes what hooks allowed before the changer changed the call. Those that match the
+// changed call run again; the others have not seen it.
+func withdraw(latest map[*hook]Verdict, changer *hook) {
+	for h, v := range latest {
+		if h != changer && v.Decision == event.Allow {
+			v.Decision, v.Reason = "", ""
+			latest[h] = v
+		}
+	}
 }
 
 // together combines the last verdicts of the hooks, in the order of the configuration.

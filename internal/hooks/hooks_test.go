@@ -258,6 +258,33 @@ func TestBlockingHooksSeeFinalCall(t *testing.T) {
 	}
 }
 
+// What a hook of the user allows does not count for a call that another hook changed. If the hook
+// matches the changed call, it runs again.
+func TestChangeWithdrawsAllowance(t *testing.T) {
+	patch := func(head string) string {
+		raw, _ := json.Marshal(map[string]string{"input": "*** Begin Patch\n*** " + head + "\n+x\n*** End Patch\n"})
+		return string(raw)
+	}
+	for changed, want := range map[string]event.Permission{
+		patch("Update File: .env\n@@"): "",
+		patch("Add File: b.go"):        event.Allow,
+	} {
+		change := before("", "change")
+		change.Own = false
+		b := newBench(t, before("Write", "allow"), change)
+		b.runner.answers["allow"] = func(map[string]any) (hooks.Result, error) {
+			return hooks.Result{Stdout: []byte(`{"hookSpecificOutput":{"permissionDecision":"allow"}}`)}, nil
+		}
+		b.runner.answers["change"] = func(map[string]any) (hooks.Result, error) {
+			return hooks.Result{Stdout: []byte(`{"hookSpecificOutput":{"updatedInput":` + changed + `}}`)}, nil
+		}
+		v, err := b.set.Before(t.Context(), call("apply_patch", patch("Add File: a.go")))
+		if err != nil || v.Decision != want || v.Arguments != changed {
+			t.Errorf("%s: %+v, %v", changed, v, err)
+		}
+	}
+}
+
 // Hooks that change the call in turn deny it.
 func TestConflictingHooksDeny(t *testing.T) {
 	b := newBench(t, before("", "one"), before("", "two"))
