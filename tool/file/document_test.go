@@ -15,6 +15,8 @@ func TestReadPDF(t *testing.T) {
 		"three.pdf":  pdftest.New("First.", "Second.", ""),
 		"locked.pdf": pdftest.Encrypted("Secret."),
 		"bad.pdf":    []byte("%PDF-1.7\nno more"),
+		"junk.pdf":   append([]byte("\x00junk\n"), pdftest.New("After junk.")...),
+		"make.sh":    []byte("#!/bin/sh\n# %PDF-1.4\necho made\n"),
 	} {
 		if err := os.WriteFile(filepath.Join(f.dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
@@ -34,6 +36,8 @@ func TestReadPDF(t *testing.T) {
 		{args{"path": "three.pdf", "offset": 9}, []string{"page 9 is beyond the end", "has 3 pages"}},
 		{args{"path": "locked.pdf"}, []string{"is a PDF", "it is encrypted"}},
 		{args{"path": "bad.pdf"}, []string{"is a PDF", "it is cut off"}},
+		{args{"path": "junk.pdf"}, []string{"--- page 1\nAfter junk.\n"}},
+		{args{"path": "make.sh"}, []string{"2\t# %PDF-1.4\n     3\techo made"}},
 	} {
 		result, err := f.run("read", c.call)
 		got := result.Output

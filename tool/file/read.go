@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,15 +83,16 @@ func (w *Workspace) read(ctx context.Context, p place, in ReadArguments) (tool.R
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
-	if pdf.IsPDF(head[:n]) {
-		return w.readPages(ctx, p, io.MultiReader(bytes.NewReader(head[:n]), f), in)
-	}
-	if about := describeBinary(head[:n], f); about != "" {
-		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about,
-			byteCount(info.Size()))}, nil
-	}
+	about := describeBinary(head[:n], f)
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
+	}
+	switch {
+	case about != "" && pdf.IsPDF(head[:n]): // text can have the mark of PDFs as well
+		return w.readPages(ctx, p, f, in)
+	case about != "":
+		return tool.Result{Output: fmt.Sprintf("%s is %s, %s; its content is not shown", p.Shown, about,
+			byteCount(info.Size()))}, nil
 	}
 	content := io.Reader(f)
 	if text, has, err := w.edited(ctx, p); err != nil {
