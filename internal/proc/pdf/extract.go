@@ -25,6 +25,8 @@ const (
 	timeout = 15 * time.Second
 	// maxOutput bounds the extractor's answer: JSON can write a byte as six.
 	maxOutput = 6*MaxText + 64<<10
+	// maxExtractors bounds the extractors that run at the same time.
+	maxExtractors = 2
 	// extractorName is the first argument of an extractor.
 	extractorName = "settle-pdf-extractor"
 )
@@ -48,6 +50,9 @@ type Extracted struct {
 // extractor when it is executed again.
 var program struct{ isExtractor atomic.Bool }
 
+// slots bounds the extractors of this process: further extractions wait.
+var slots = make(chan struct{}, maxExtractors)
+
 // ErrNoExtractor refuses an extraction in a program whose main does not call RunAsExtractor.
 var ErrNoExtractor = errors.New("this program cannot read PDFs: its main does not call RunAsSupervisor first")
 
@@ -59,6 +64,8 @@ func IsPDF(head []byte) bool {
 
 // Extract reads the text of at most limit pages, from the page from on; 0 pages are all. Faults
 // of the file are in Problem. An error means that no extractor ran, or that ctx ended.
+//
+// At most two extractors run at the same time; the wait for them does not count as reading.
 func Extract(ctx context.Context, data []byte, from, limit int) (Extracted, error) {
 	if len(data) > MaxBytes {
 		return Extracted{Problem: fmt.Sprintf("it has more than %d MB", MaxBytes>>20)}, nil
@@ -72,6 +79,12 @@ func Extract(ctx context.Context, data []byte, from, limit int) (Extracted, erro
 		if program, err = os.Executable(); err != nil {
 			return Extracted{}, fmt.Errorf("cannot find this program: %w", err)
 		}
+	}
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return Extracted{}, context.Cause(ctx)
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

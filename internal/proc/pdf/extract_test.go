@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,6 +92,25 @@ func TestExtractEndsWithContext(t *testing.T) {
 	cancel()
 	if _, err := Extract(ctx, pdftest.New("x"), 0, 0); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestExtractBoundsExtractors(t *testing.T) {
+	for range maxExtractors {
+		slots <- struct{}{}
+	}
+	late := errors.New("late")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, late)
+	defer cancel()
+	if got, err := Extract(ctx, pdftest.New("x"), 0, 0); !errors.Is(err, late) {
+		t.Errorf("without a free slot: %v, %v", got, err)
+	}
+	<-slots
+	if got, err := Extract(t.Context(), pdftest.New("x"), 0, 0); err != nil || got.Pages != 1 {
+		t.Errorf("with a free slot: %v, %v", got, err)
+	}
+	if <-slots; len(slots) != 0 {
+		t.Errorf("%d slots are still taken", len(slots))
 	}
 }
 
