@@ -2,7 +2,11 @@ package history
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc/pdf"
@@ -44,14 +48,24 @@ func documentText(d event.Document, why string) string {
 	name := documentName(d)
 	switch {
 	case d.Text == "":
-		return fmt.Sprintf("[%s: omitted because %s; settle read no text in it: %s]", name, why,
+		return fmt.Sprintf("[%s: omitted because %s; settle read no text in it: %q]", name, why,
 			cmp.Or(d.Problem, "it was not read"))
 	case d.Problem != "":
 		d.Text += fmt.Sprintf("\n[not complete: %s]", d.Problem)
 	}
-	return fmt.Sprintf(
-		"[The text of %s, a PDF of %s: %s]\n%s\n[end of %s]", name, pdf.Pages(d.Pages), why, d.Text, name,
-	)
+	return fmt.Sprintf("[The text of %s, a PDF of %s: %s; it ends at the mark %s]\n%s\n[end of %[1]s, mark %[4]s]",
+		name, pdf.Pages(d.Pages), why, endMark(d.Text), d.Text)
 }
 
-func documentName(d event.Document) string { return cmp.Or(d.Name, "document.pdf") }
+// endMark returns a mark that the text does not contain, so that the text cannot pose as the words
+// after it. The mark depends on the text alone: each request has the same.
+func endMark(text string) string {
+	for sum := sha256.Sum256([]byte(text)); ; sum = sha256.Sum256(sum[:]) {
+		if mark := hex.EncodeToString(sum[:6]); !strings.Contains(text, mark) {
+			return mark
+		}
+	}
+}
+
+// documentName returns the quoted name of a document, which is one line.
+func documentName(d event.Document) string { return strconv.Quote(cmp.Or(d.Name, "document.pdf")) }
