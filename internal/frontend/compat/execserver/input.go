@@ -103,13 +103,22 @@ func (in *inputs) run(ctx context.Context) {
 			if in.feed(ctx, data) != nil {
 				return // the process has closed its input
 			}
-			in.mu.Lock()
-			in.queue, in.bytes = in.queue[1:], in.bytes-len(data)
-			close(in.consumed)
-			in.consumed = make(chan struct{})
-			in.mu.Unlock()
+			in.fed(len(data))
 		}
 	}
+}
+
+// fed removes the first input of the queue, which has n bytes. A process that ends while it is fed
+// has no queue any more.
+func (in *inputs) fed(n int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	in.queue, in.bytes = in.queue[1:], in.bytes-n
+	close(in.consumed)
+	in.consumed = make(chan struct{})
 }
 
 func (in *inputs) close() {
