@@ -349,9 +349,10 @@ func (f *pluginsFlags) add(ctx context.Context, cmd *cobra.Command, s *streams, 
 			terminal.OneLine(r.Plugins[old].Source))
 		return f.replace(ctx, s, store, &r.Plugins[old], staged, command)
 	}
-	return f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
+	_, err = f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
 		return showPlugin(to, about.ShownPlugin{Plugin: staged, Inventory: parts})
 	})
+	return err
 }
 
 func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *streams, args []string) error {
@@ -408,7 +409,7 @@ func (f *pluginsFlags) replace(
 	ctx context.Context, s *streams, store plugin.Store, old *plugin.Plugin, staged plugin.Plugin, command string,
 ) error {
 	staged.Disabled = old.Disabled
-	err := f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
+	trusted, err := f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
 		changed := plugin.Changes(store.Trusted(old.Record), store.Trusted(staged.Record))
 		fmt.Fprintf(to, "Plugin %s: what differs from what you trusted (- before, + now):\n", staged.Name)
 		for _, line := range plugins.Difference(plugins.Inventory(old, s.getenv), parts, changed) {
@@ -416,24 +417,25 @@ func (f *pluginsFlags) replace(
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || !trusted {
 		return err
 	}
-	return failed(store.Prune(staged.Record, copyAge))
+	return failed(store.Prune(staged.Name, copyAge))
 }
 
-// decide shows a staged plugin, asks, and records the trust or removes the copy. command is the
-// command that trusts the same content without a question.
+// decide shows a staged plugin, asks, and records the trust or removes the copy. It reports
+// whether it recorded the trust. command is the command that trusts the same content without a
+// question.
 func (f *pluginsFlags) decide(
 	ctx context.Context, s *streams, store plugin.Store, staged plugin.Plugin, command string,
 	show func(io.Writer, []plugins.Part) error,
-) error {
+) (trusted bool, err error) {
 	parts := plugins.Inventory(&staged, s.getenv)
 	if err := show(s.stderr, parts); err != nil {
-		return failed(errors.Join(err, store.Unstage(staged.Record)))
+		return false, failed(errors.Join(err, store.Unstage(staged.Record)))
 	}
 	if !f.yes && !s.person() {
-		return failed(errors.Join(store.Unstage(staged.Record), fmt.Errorf(
+		return false, failed(errors.Join(store.Unstage(staged.Record), fmt.Errorf(
 			"no person can be asked here; nothing was trusted; to trust exactly this content: %s", command)))
 	}
 	if !f.yes {
@@ -441,17 +443,17 @@ func (f *pluginsFlags) decide(
 			plugins.Summary(parts))
 		if !isYes(ctx, s.stdin) {
 			if err := store.Unstage(staged.Record); err != nil || ctx.Err() != nil {
-				return failed(errors.Join(err, context.Cause(ctx)))
+				return false, failed(errors.Join(err, context.Cause(ctx)))
 			}
 			fmt.Fprintln(s.stderr, "Nothing was trusted.")
-			return nil
+			return false, nil
 		}
 	}
 	staged.Added = time.Now().UTC().Truncate(time.Second)
 	if err := store.Record(staged.Record); err != nil {
-		return failed(fmt.Errorf("cannot record that you trust the plugin: %w", err))
+		return false, failed(fmt.Errorf("cannot record that you trust the plugin: %w", err))
 	}
 	fmt.Fprintf(s.stderr, "The plugin %s is trusted; new sessions use it. Its copy: %s\n", staged.Name,
 		terminal.OneLine(filepath.Clean(staged.Root)))
-	return nil
+	return true, nil
 }

@@ -375,12 +375,19 @@ func (s Store) Unstage(r Record) error {
 }
 
 // Record records a staged plugin: the user trusts it. It replaces an earlier record of the
-// name, whose copy stays for the sessions that are open.
+// name, whose copy stays for the sessions that are open: the age that Prune compares begins now.
 func (s Store) Record(r Record) error {
 	if err := os.MkdirAll(s.DataOf(r.Name), 0o700); err != nil {
 		return err
 	}
 	return s.change(func(list []Record) ([]Record, error) {
+		for _, known := range list {
+			if known.Name == r.Name && known.Digest != r.Digest {
+				root, now := s.rootOf(known.Name, known.Digest), time.Now()
+				_ = os.Chtimes(root, now, now) // a missing copy has no age
+				_ = os.Chtimes(root+listSuffix, now, now)
+			}
+		}
 		list = slices.DeleteFunc(list, func(known Record) bool { return known.Name == r.Name })
 		return append(list, r), nil
 	})
@@ -421,16 +428,25 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no plugin %q; `settle plugins` lists them", e.Name)
 }
 
-// Prune removes the copies of a plugin that are neither trusted nor younger than the age:
-// sessions that are open can still use an older copy.
-func (s Store) Prune(r Record, age time.Duration) error {
-	dir := filepath.Join(s.dir, "trees", r.Name)
+// Prune removes the copies of a plugin that are neither in the records nor younger than the
+// age: sessions that are open can still use a copy that was replaced.
+func (s Store) Prune(name string, age time.Duration) error {
+	records, err := s.Records()
+	if err != nil {
+		return err
+	}
+	var trusted string
+	for _, r := range records {
+		if r.Name == name {
+			trusted = s.rootOf(r.Name, r.Digest)
+		}
+	}
+	dir := filepath.Join(s.dir, "trees", name)
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		name := strings.TrimSuffix(e.Name(), listSuffix)
+		path := filepath.Join(dir, strings.TrimSuffix(e.Name(), listSuffix))
 		info, statErr := e.Info()
-		trusted := filepath.Join(dir, name) == s.rootOf(r.Name, r.Digest)
-		if trusted || statErr != nil || time.Since(info.ModTime()) < age {
+		if path == trusted || statErr != nil || time.Since(info.ModTime()) < age {
 			continue
 		}
 		err = errors.Join(err, removeTree(filepath.Join(dir, e.Name())))

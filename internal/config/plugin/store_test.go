@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -156,6 +157,55 @@ func TestLinksAreOmitted(t *testing.T) {
 	}
 }
 
+// aged sets the times of a copy back by the age.
+func aged(t *testing.T, s Store, r Record, age time.Duration) {
+	t.Helper()
+	root, then := s.rootOf(r.Name, r.Digest), time.Now().Add(-age)
+	for _, path := range []string{root, root + listSuffix} {
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPruneKeepsTrustedCopyDespiteStagedOne(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"a": "a"})
+	s, trusted := added(t, source)
+	aged(t, s, trusted.Record, 48*time.Hour)
+	files(t, source, map[string]string{"a": "b"})
+	rejected, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	aged(t, s, rejected.Record, 48*time.Hour)
+	if err := s.Prune("demo", time.Hour); err != nil {
+		t.Error(err)
+	}
+	if now := listed(t, s); now.Problem != "" {
+		t.Errorf("the trusted copy was removed: %s", now.Problem)
+	}
+	if s.Open(rejected.Record).Problem == "" {
+		t.Error("an old copy that nobody trusts stays")
+	}
+}
+
+func TestRecordRestartsAgeOfReplacedCopy(t *testing.T) {
+	source := files(t, t.TempDir(), map[string]string{"a": "a"})
+	s, old := added(t, source)
+	aged(t, s, old.Record, 48*time.Hour)
+	files(t, source, map[string]string{"a": "b"})
+	staged, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Record(staged.Record), s.Prune("demo", time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if now := s.Open(old.Record); now.Problem != "" || s.Trusted(old.Record) == "" {
+		t.Errorf("open sessions lost their copy: %s", now.Problem)
+	}
+}
+
 func TestTreeBounds(t *testing.T) {
 	var tree Tree
 	if err := tree.Add("big", false, make([]byte, MaxFile+1), false); err == nil {
@@ -228,7 +278,7 @@ func TestRecords(t *testing.T) {
 	if now := listed(t, s); now.Used() || now.State() != "disabled" {
 		t.Errorf("%+v", now)
 	}
-	if err := s.Prune(p.Record, 0); err != nil {
+	if err := s.Prune("demo", 0); err != nil {
 		t.Error(err)
 	}
 	if now := listed(t, s); now.Problem != "" {
@@ -240,10 +290,10 @@ func TestRecords(t *testing.T) {
 	if err != nil || s.Record(staged.Record) != nil {
 		t.Fatal(err)
 	}
-	if err := s.Prune(staged.Record, time.Hour); err != nil || s.Open(old).Problem != "" {
+	if err := s.Prune("demo", time.Hour); err != nil || s.Open(old).Problem != "" {
 		t.Errorf("%v: open sessions lost their copy: %s", err, s.Open(old).Problem)
 	}
-	if err := s.Prune(staged.Record, 0); err != nil || s.Open(old).Problem == "" {
+	if err := s.Prune("demo", 0); err != nil || s.Open(old).Problem == "" {
 		t.Errorf("%v: an old copy stays", err)
 	}
 	if err := s.Unstage(staged.Record); err != nil || listed(t, s).Problem != "" {
