@@ -199,7 +199,7 @@ func (d directory) Tree(_ context.Context, folder string) (plugin.Tree, error) {
 	if err := checkFolder(folder); err != nil {
 		return plugin.Tree{}, err
 	}
-	return plugin.ReadDir(filepath.Join(string(d), filepath.FromSlash(folder)), func(string) bool { return true })
+	return plugin.ReadFolder(string(d), folder, func(string) bool { return true })
 }
 
 // checkFolder rejects a path out of the source.

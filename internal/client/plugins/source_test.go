@@ -84,8 +84,13 @@ func TestDirectoryFilesStayInside(t *testing.T) {
 	if data, err := directory(dir).File(t.Context(), listPath); err == nil {
 		t.Errorf("%q", data)
 	}
-	if _, err := directory(dir).Tree(t.Context(), "../x"); err == nil {
-		t.Error("a folder outside is read")
+	if err := os.Symlink(filepath.Dir(secret), filepath.Join(dir, "listed")); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"../x", "listed"} {
+		if _, err := directory(dir).Tree(t.Context(), folder); err == nil {
+			t.Errorf("%s: a folder outside is read", folder)
+		}
 	}
 }
 

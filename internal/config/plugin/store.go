@@ -199,7 +199,7 @@ func (p *Plugin) verify(keep func(string) bool) (Tree, error) {
 
 // drift returns the files in which the source differs from the copy.
 func (p *Plugin) drift(copied Tree) []string {
-	tree, err := ReadDir(filepath.Join(p.Source, filepath.FromSlash(p.Path)), nil)
+	tree, err := ReadFolder(p.Source, p.Path, nil)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return []string{"removed: the directory"}

@@ -102,15 +102,15 @@ func CheckPath(name string) error {
 	return nil
 }
 
-// ReadDir reads a folder and follows no link. It omits .git. keep selects the files whose
-// content is kept; nil keeps no content.
-func ReadDir(dir string, keep func(name string) bool) (Tree, error) {
+// ReadDir reads a directory and follows no link in it. It omits .git. keep selects the files
+// whose content is kept; nil keeps no content.
+func ReadDir(dir string, keep func(name string) bool) (Tree, error) { return ReadFolder(dir, "", keep) }
+
+// ReadFolder is [ReadDir] for a folder of a directory, a path with slashes; "" for the whole
+// directory. A link in the folder's path is an error.
+func ReadFolder(dir, folder string, keep func(name string) bool) (Tree, error) {
 	var t Tree
-	real, err := disk.Resolve(dir)
-	if err != nil {
-		return t, err
-	}
-	top, err := disk.OpenDir(real)
+	top, err := openFolder(dir, folder)
 	if err != nil {
 		return t, err
 	}
@@ -122,6 +122,24 @@ func ReadDir(dir string, keep func(name string) bool) (Tree, error) {
 	}
 	t.sort()
 	return t, nil
+}
+
+// openFolder opens a folder of a directory. It follows links in the path of the directory only.
+func openFolder(dir, folder string) (*disk.Dir, error) {
+	real, err := disk.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	top, err := disk.OpenDir(real)
+	if err != nil || folder == "" {
+		return top, err
+	}
+	defer top.Close()
+	below, err := top.Below(folder)
+	if _, linked := errors.AsType[*disk.ChangedError](err); linked {
+		return nil, fmt.Errorf("the folder %q is or goes through a link", folder)
+	}
+	return below, err
 }
 
 func (t *Tree) sort() {
