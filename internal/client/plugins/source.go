@@ -46,6 +46,16 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp {
 // IsCommit reports whether a ref is a whole commit.
 func IsCommit(ref string) bool { return fullCommit().MatchString(ref) }
 
+var withScheme = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+})
+
+// isAddress reports whether a source has the form of an address. A directory of the same name,
+// which a project can have, needs "./" before it.
+func isAddress(text string) bool {
+	return !filepath.IsAbs(text) && (withScheme().MatchString(text) || scpLike().MatchString(text))
+}
+
 // ParseSource reads DIR, DIR@REF or URL[@REF]; dir is the base of relative directories.
 func ParseSource(dir, text string) (Source, error) {
 	switch {
@@ -54,7 +64,7 @@ func ParseSource(dir, text string) (Source, error) {
 	case strings.HasPrefix(text, "-"):
 		return Source{}, fmt.Errorf("%q begins with a dash; write ./%[1]s for a directory of that name", text)
 	}
-	if _, err := os.Stat(absolute(dir, text)); err == nil {
+	if _, err := os.Stat(absolute(dir, text)); err == nil && !isAddress(text) {
 		return folder(absolute(dir, text), "")
 	}
 	where, ref := text, ""
@@ -82,6 +92,9 @@ func ParseSource(dir, text string) (Source, error) {
 		return Source{}, fmt.Errorf("%q is not fetched: settle fetches https://, ssh:// and file:// addresses", where)
 	case scpLike().MatchString(where):
 		return Source{Where: where, Git: true, Ref: ref}, nil
+	}
+	if isAddress(text) {
+		return Source{}, fmt.Errorf("%q is no address of a repository", where)
 	}
 	if _, err := os.Stat(absolute(dir, where)); err == nil {
 		return folder(absolute(dir, where), ref)
