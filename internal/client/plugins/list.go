@@ -153,7 +153,10 @@ func Choose(ctx context.Context, s Snapshot, source, folder, name string) (chose
 	}
 	for _, e := range entries {
 		if e.Name == name && e.Folder != "" {
-			return strings.TrimPrefix(e.Folder, "."), nil
+			if e.Folder == "." { // the whole source
+				return "", nil
+			}
+			return e.Folder, nil
 		}
 	}
 	return "", &ChooseError{entries, source, name}
