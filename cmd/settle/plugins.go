@@ -59,8 +59,9 @@ your answer, sessions use the plugin as you trusted it.
 Exit codes: 0 updated, unchanged, or your answer was no; 1 failed, 2 wrong usage or
 configuration, 130 interrupted.`
 
-const pluginsRemoveHelp = `Remove a plugin, settle's copies of it, and the data that it stored. The hooks and
-MCP servers of open sessions refuse from then on.
+const pluginsRemoveHelp = `Remove a plugin, settle's copies of it, and the data that it stored. In open sessions,
+the hooks of the plugin refuse from then on. Its MCP servers do not start or
+connect again; a server that already runs stays until the session ends.
 
 Exit codes: 0 removed, 1 failed, 2 wrong usage or configuration.`
 

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -107,6 +108,20 @@ func TestHTTPFaultsDoNotLast(t *testing.T) {
 		if got := s.call("site__echo", echo("after")); got != "after" {
 			t.Errorf("%s: afterwards: %q", name, got)
 		}
+	}
+}
+
+// A server whose plugin was removed receives no request.
+func TestCheckPreventsConnectionToURL(t *testing.T) {
+	x := newSite(t, nil)
+	server := x.server()
+	server.Check = func() error { return errors.New("its plugin was removed") }
+	s := open(t, t.TempDir(), server)
+	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "its plugin was removed") {
+		t.Errorf("got %s", got)
+	}
+	if n := x.asked.Load(); n > 0 {
+		t.Errorf("it received %d requests", n)
 	}
 }
 

@@ -318,6 +318,11 @@ const projectVariable = "CLAUDE_PROJECT_DIR"
 
 // connection makes a connection to the server.
 func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (connection, error) {
+	if s.Check != nil {
+		if err := s.Check(); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case s.Relay != nil:
 		return s.Relay.connect(), nil
@@ -326,11 +331,6 @@ func (c *Config) connection(ctx context.Context, s Server, in event.Sandbox) (co
 	}
 	if len(s.Argv) == 0 {
 		return nil, errors.New("it has neither a command nor a url")
-	}
-	if s.Check != nil {
-		if err := s.Check(); err != nil {
-			return nil, err
-		}
 	}
 	if s.OwnDir {
 		if err := os.MkdirAll(s.Dir, 0o700); err != nil {

@@ -28,7 +28,8 @@ type Server struct {
 	Named bool
 	// Project means that a project brings the command: it runs in the sandbox in force.
 	Project bool
-	// Check, if set, is called before each start of Argv, which its error prevents.
+	// Check, if set, is called before each start of Argv and before each connection to URL. Its
+	// error prevents both. A running server is not checked.
 	Check func() error
 	// URL is its address over streamable HTTP, and Headers are sent with each request.
 	URL     string

@@ -230,8 +230,9 @@ func (p *Plugin) Remedy() string {
 	return "to see it and trust it again: settle plugins update " + p.Name
 }
 
-// Check returns an error if the copy is no longer what the user trusts, or if the plugin was
-// removed, disabled or updated since it was opened.
+// Check returns an error if the copy does not have the digest with which the plugin was opened,
+// for example because the plugin was removed. It does not read the records: it returns nil for a
+// plugin that was disabled or updated since, while its copy is there.
 func (p *Plugin) Check() error {
 	if _, err := p.verify(nil); err != nil {
 		return fmt.Errorf("the plugin %q is not used any more: %w; %s", p.Name, err, p.Remedy())
