@@ -178,6 +178,24 @@ type opened struct {
 	Call      string    `json:"call"`
 	Arguments string    `json:"arguments"`
 	At        time.Time `json:"at"`
+	place
+}
+
+// place identifies the directory of a recorder: another directory can have the same path later.
+// Inode and Device are 0 on systems without them.
+type place struct {
+	Dir    string `json:"dir"` // canonical path
+	Inode  uint64 `json:"inode,omitempty"`
+	Device uint64 `json:"device,omitempty"`
+}
+
+func placeOf(root *disk.Dir) (place, error) {
+	info, err := root.Stat()
+	if err != nil {
+		return place{}, err
+	}
+	n := nodeOf(info)
+	return place{root.Path(), n.Inode, n.Device}, nil
 }
 
 func (b *base) write(l line) {

@@ -36,7 +36,7 @@ func (c *copier) complete(ctx context.Context, w walk) (*tree, error) {
 	var todo []string
 	for name, n := range w.nodes {
 		if n.Kind == Directory { // changes of its entries are not its own
-			n = node{Kind: n.Kind, Mode: n.Mode}
+			n = node{Kind: n.Kind, Mode: n.Mode, Inode: n.Inode, Device: n.Device}
 		}
 		if old := c.old.entry(name); old != nil && (old.isCurrent(n) && (old.kept || c.base == nil) ||
 			n.Kind == Directory && old.node == n) {

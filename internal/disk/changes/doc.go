@@ -26,6 +26,6 @@
 // Other files:
 //
 //   - copy.go: reads and copies files of a walk
-//   - stat_linux.go: what identifies a version of a file
-//   - stat_other.go: the same on other systems
+//   - stat_linux.go, stat_darwin.go: what identifies a version of a file
+//   - stat_other.go: the same on systems without ctime
 package changes

@@ -83,6 +83,7 @@ type Recorder struct {
 	why    string
 	slow   int // slow walks in a row
 	base   *base
+	place  place // of the last walk
 	tree   *tree // the tree after the last walk; nil if it is unknown
 	last   *tree // the tree after the last complete walk, whose contents the base has; can be nil
 	active []*Call
@@ -130,6 +131,7 @@ func (r *Recorder) Begin(ctx context.Context, id string, arguments []byte) *Call
 	c.with = append(c.with, r.beside...)
 	r.active = append(r.active, c)
 	if r.base != nil && c.why == "" {
+		c.place = r.place
 		r.base.write(line{Begin: &c.opened})
 		_ = r.base.out.Flush() // without it, changes of a killed host are not recorded
 		r.signal()
@@ -265,6 +267,9 @@ func (r *Recorder) look(ctx context.Context, after bool) (err error) {
 		return err
 	}
 	defer root.Close()
+	if r.place, err = placeOf(root); err != nil {
+		return err
+	}
 	if r.base == nil {
 		if r.base, err = newBase(r.baseDir(), r.config.Limits.Bytes); err != nil {
 			return err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path"
 	"time"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -103,10 +105,33 @@ func (l *leftover) records(ctx context.Context, root *disk.Dir, c Config) []Reco
 	return out
 }
 
-// compare returns the changes since the base. A change that happened after the host's end cannot
-// be undone, because somebody else made it. For a deleted file there is no such time: to bring it
-// back destroys nothing.
+// checkPlace rejects a directory that is not the one in which the host worked: its files say
+// nothing about the calls.
+func (l *leftover) checkPlace(root *disk.Dir) error {
+	here, err := placeOf(root)
+	if err != nil {
+		return err
+	}
+	for _, call := range l.open {
+		switch {
+		case call.Dir == "":
+			return errors.New("settle was killed, and its directory is unknown")
+		case call.Dir != here.Dir:
+			return fmt.Errorf("settle was killed while it worked in another directory, %s", call.Dir)
+		case call.place != here:
+			return fmt.Errorf("settle was killed, and %s is another directory now", call.Dir)
+		}
+	}
+	return nil
+}
+
+// compare returns the changes since the base. A change that may have happened after the host's
+// end cannot be undone, because somebody else can have made it. For a deleted file there is no
+// such time: to bring it back destroys nothing.
 func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Change, error) {
+	if err := l.checkPlace(root); err != nil {
+		return nil, err
+	}
 	w, err := tour(ctx, root, c.Limits, below(root.Path(), c.DataDir))
 	if err != nil {
 		return nil, err
@@ -119,9 +144,32 @@ func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Cha
 	all := compare(l.tree, now)
 	latest := l.alive.Add(deathDelay).UnixNano()
 	for n := range all {
-		if is, ok := w.nodes[all[n].Path]; ok && is.CTime > latest {
-			all[n].Why = "it was changed after settle had been killed"
+		if all[n].After == nil || hasCTime && !l.isLater(w, now, all[n].Path, latest) {
+			continue
 		}
+		all[n].Why = "it may have been changed after settle had been killed"
 	}
 	return all, nil
+}
+
+// isLater reports whether a present entry may have come to its path, or may have been changed,
+// after latest, in ns. Moving a directory changes only its own ctime, not those of the files in
+// it. So the directories above the entry also count, unless they were there before the call: the
+// ctime of such a directory changes with each new entry.
+func (l *leftover) isLater(w walk, now *tree, name string, latest int64) bool {
+	if w.nodes[name].CTime > latest || now.entries[name].CTime > latest { // at the walk, and when it was read
+		return true
+	}
+	for name = path.Dir(name); name != "."; name = path.Dir(name) {
+		is, isKnown := w.nodes[name]
+		if !isKnown || is.CTime > latest && !l.tree.entry(name).isDirectory(is) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDirectory reports whether the entry is the directory n, whatever its permissions and times.
+func (e *entry) isDirectory(n node) bool {
+	return e != nil && e.Kind == Directory && e.Inode == n.Inode && e.Device == n.Device
 }

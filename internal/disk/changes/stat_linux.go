@@ -5,6 +5,9 @@ import (
 	"syscall"
 )
 
+// hasCTime reports whether the ctime of a node is more than its mtime.
+const hasCTime = true
+
 // nodeOf returns the node of an entry. Its ctime changes with each change of content or mode,
 // and no ordinary program can set it.
 func nodeOf(info fs.FileInfo) node {

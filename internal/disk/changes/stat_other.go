@@ -1,8 +1,11 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package changes
 
 import "io/fs"
+
+// hasCTime reports whether the ctime of a node is more than its mtime.
+const hasCTime = false
 
 // nodeOf returns the node of an entry. A program that resets the modification time after a
 // change of the same size is not noticed.

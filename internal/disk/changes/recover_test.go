@@ -1,0 +1,135 @@
+//go:build linux && machine
+
+package changes
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settle-agent/settle/internal/disk"
+)
+
+// killed returns the store that a host leaves if it is killed now, and whose last sign of life
+// was at that time.
+func (f *fixture) killed(alive time.Time) *disk.ContentStore {
+	f.Helper()
+	store := disk.NewContentStore(filepath.Join(f.TempDir(), "files"), 1<<30)
+	if err := os.CopyFS(store.BaseDir(), os.DirFS(f.store.BaseDir())); err != nil {
+		f.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(store.BaseDir(), logName+"1"), alive, alive); err != nil {
+		f.Fatal(err)
+	}
+	return store
+}
+
+// recovered returns the record of the call that a killed host left, if the next host works in a
+// directory.
+func (f *fixture) recovered(store *disk.ContentStore, dir string) Record {
+	f.Helper()
+	held, err := disk.HoldWorkDir(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer held.Close()
+	r := NewRecorder(f.Context(), Config{Dir: held, Store: store, Limits: Limits{Time: time.Minute}})
+	if err := r.Close(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+	record := RecordOf(store.Intended("c1", []byte("{}")))
+	if record == nil {
+		f.Fatal("the call has no record")
+	}
+	return *record
+}
+
+// The files of another directory are not the changes of a killed host's command: neither in a
+// directory with another path, nor in one that got the path since then.
+func TestKilledHostInOtherDirectory(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	f.Begin(t.Context(), "c1", []byte("{}"))
+	f.bash("echo 2 >a; echo n >new")
+	elsewhere := t.TempDir()
+	if err := os.WriteFile(filepath.Join(elsewhere, "mine"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, dir, want string) {
+		t.Helper()
+		r := f.recovered(f.killed(time.Now()), dir)
+		if len(r.Files) > 0 || !strings.Contains(r.Why, want) {
+			t.Errorf("%s: %q, %q", what, words(r), r.Why)
+		}
+	}
+	f.wants("the same directory", f.recovered(f.killed(time.Now()), f.dir), "~a", "+new")
+	check("another path", elsewhere, "another directory, "+f.path())
+	f.bash("mv $PWD $PWD.moved; mkdir $PWD; echo mine >$PWD/mine")
+	check("another directory with the path", f.dir, f.dir+" is another directory now")
+}
+
+// An earlier version of settle did not log the directory.
+func TestKilledHostInUnknownDirectory(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	store := disk.NewContentStore(filepath.Join(t.TempDir(), "files"), 1<<30)
+	call := map[string]any{"call": "c1", "arguments": disk.Sum([]byte("{}"))}
+	begin, err := json.Marshal(map[string]any{"begin": call})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(store.BaseDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store.BaseDir(), logName+"1"), begin, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := f.recovered(store, f.dir); len(r.Files) > 0 || !strings.Contains(r.Why, "directory is unknown") {
+		t.Errorf("%q, %q", words(r), r.Why)
+	}
+}
+
+// A folder that somebody moved into the tree after the host's end is not the command's: only the
+// ctime of the folder itself shows when it came.
+func TestKilledHostLeavesMovedDirectories(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"kept/a": "1", "old/b": "1", "swapped/c": "1"})
+	outside := t.TempDir()
+	f.bash("mkdir -p " + outside + "/in/deep " + outside + "/swapped; cd " + outside +
+		"; echo mine >in/deep/mine; echo mine >swapped/c; echo mine >swapped/mine")
+	f.Begin(t.Context(), "c1", []byte("{}"))
+	f.bash("mkdir made; echo n >made/n; echo n >kept/n; echo 2 >kept/a")
+	alive := f.ctime("kept/a").Add(time.Millisecond - deathDelay)
+	store := f.killed(alive)
+	f.bash("sleep 0.05; mv " + outside + "/in .; mv swapped gone; mv " + outside +
+		"/swapped .; mv old renamed; >kept/late")
+	r := f.recovered(store, f.dir)
+	want := []string{
+		"+?gone", "+?gone/c", "+?in", "+?in/deep", "+?in/deep/mine", "~kept/a", "+?kept/late", "+kept/n",
+		"+made", "+made/n", "-old", "-old/b", "+?renamed", "+?renamed/b", "~?swapped/c", "+?swapped/mine",
+	}
+	if diff := cmp.Diff(want, words(r)); diff != "" || r.Why != "" {
+		t.Errorf("(-want +got):\n%s %s", diff, r.Why)
+	}
+}
+
+func (f *fixture) ctime(name string) time.Time {
+	f.Helper()
+	info, err := os.Lstat(filepath.Join(f.dir, name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return time.Unix(0, nodeOf(info).CTime)
+}
+
+// path returns the canonical path of the directory.
+func (f *fixture) path() string {
+	f.Helper()
+	path, err := disk.Resolve(f.dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return path
+}
