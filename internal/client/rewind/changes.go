@@ -87,6 +87,7 @@ type step struct {
 	item       *event.Item
 	detail     json.RawMessage
 	at         time.Time
+	dir        string // that the call ran in
 	isImported bool
 }
 
@@ -99,7 +100,7 @@ func collect(s event.State, first int, intended func(string, []byte) json.RawMes
 	for _, t := range s.Turns[first:] {
 		for _, i := range t.Items {
 			if i.Type() == event.ToolCall && i.Started {
-				steps = append(steps, c.step(i, t.StartSeq <= s.Imported))
+				steps = append(steps, c.step(i, t.Dir, t.StartSeq <= s.Imported))
 			}
 		}
 	}
@@ -107,7 +108,7 @@ func collect(s event.State, first int, intended func(string, []byte) json.RawMes
 	slices.SortStableFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
 	for _, one := range steps {
 		c.isImported = one.isImported
-		c.call(one.item, one.detail)
+		c.call(one)
 	}
 	for _, child := range s.Children {
 		if child.StartSeq >= s.Turns[first].StartSeq {
@@ -118,9 +119,9 @@ func collect(s event.State, first int, intended func(string, []byte) json.RawMes
 }
 
 // step returns the call with its detail, or with the changes that it intended if it was cut.
-func (c *collector) step(i *event.Item, isImported bool) step {
+func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	content := i.Content()
-	one := step{item: i, detail: content.Detail, at: i.EndedAt, isImported: isImported}
+	one := step{item: i, detail: content.Detail, at: i.EndedAt, dir: dir, isImported: isImported}
 	kind, text := nameOf(content)
 	c.names[i.ID] = content.Name
 	if kind == Command {
@@ -153,10 +154,28 @@ func nameOf(content event.Content) (UncoveredKind, string) {
 	return Call, content.Name + " " + content.RanWith()
 }
 
-func (c *collector) call(i *event.Item, raw json.RawMessage) {
+// elsewhere says that a call ran in another directory than the session's; empty if it did not.
+// The paths that the call recorded are relative to that directory. What an imported call did is
+// never undone.
+func (c *collector) elsewhere(one step) string {
+	if one.isImported || one.dir == c.dir {
+		return ""
+	}
+	if real, err := disk.Resolve(one.dir); err == nil && real == c.real {
+		return ""
+	}
+	return "it ran in another directory, " + one.dir
+}
+
+func (c *collector) call(one step) {
+	i, raw := one.item, one.detail
 	content := i.Content()
 	kind, text := nameOf(content)
 	if record := changes.RecordOf(raw); record != nil {
+		if why := c.elsewhere(one); why != "" && (len(record.Files) > 0 || record.Why != "") {
+			c.uncovered = append(c.uncovered, Uncovered{kind, text, why})
+			return
+		}
 		c.record(i.ID, kind, text, record)
 		if len(content.Jobs) > 0 {
 			c.uncovered = append(c.uncovered, Uncovered{
@@ -175,6 +194,10 @@ func (c *collector) call(i *event.Item, raw json.RawMessage) {
 	}
 	var detail file.Changes
 	if len(raw) > 0 && json.Unmarshal(raw, &detail) == nil {
+		if why := c.elsewhere(one); why != "" && slices.ContainsFunc(detail.Files, isRelative) {
+			c.uncovered = append(c.uncovered, Uncovered{kind, text, why})
+			return
+		}
 		c.changes(detail.Files) // of a cut call: whether they were made, the files themselves say
 		return
 	}
@@ -253,12 +276,23 @@ func (c *collector) changes(all []file.Change) {
 	}
 }
 
+// isRelative reports whether a change names a file relative to the directory of its call.
+func isRelative(one file.Change) bool {
+	return slices.ContainsFunc([]string{one.Path, one.From}, func(name string) bool {
+		return name != "" && !filepath.IsAbs(filepath.FromSlash(name))
+	})
+}
+
 // edited notes a change by a file tool.
 func (c *collector) edited(name, real string, was *file.Past, left *changes.Version, isRecorded bool) {
 	name = path.Clean(name)
 	key := name
-	if rel, err := filepath.Rel(c.real, filepath.FromSlash(real)); real != "" && err == nil && filepath.IsLocal(rel) {
+	// The name is absolute if the call ran in another directory.
+	if rel, err := filepath.Rel(c.real, filepath.FromSlash(cmp.Or(real, name))); err == nil && filepath.IsLocal(rel) {
 		key = filepath.ToSlash(rel) // as commands' changes are recorded
+		if real == "" {
+			name = key
+		}
 	}
 	if f := c.byPath[key]; f != nil && f.isInTree && !f.imported && changes.Same(f.Was, version(was)) &&
 		changes.Same(f.Left, left) {

@@ -316,3 +316,37 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 	b.fork(p)
 	b.wants("restored", map[string]string{"a": "1\n", "b": "1\n"})
 }
+
+// A command of an earlier host in another directory is listed, and its paths are not applied to
+// the directory of the last host: the files there can be equal by chance.
+func TestCommandsOfOtherDirectory(t *testing.T) {
+	b := work(t, map[string]string{"a": "1\n", "b": "1\n"}, []call{bash("echo 2 >a; rm b; echo n >new"), bash("cat a")})
+	ran := b.dir
+	b.dir = t.TempDir()
+	b.put("a", "2\n")
+	b.put("new", "n\n")
+	before := b.tree()
+	b.turns([]call{bash("echo 3 >c")})
+	p := b.plan("1")
+	want := []Uncovered{{Command, "echo 2 >a; rm b; echo n >new", "it ran in another directory, " + ran}}
+	if diff := cmp.Diff(want, p.Uncovered); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"remove c"}, did(p)); diff != "" {
+		t.Error(diff)
+	}
+	b.fork(p)
+	if diff := cmp.Diff(before, b.tree()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// The same directory by the path of a link is the same directory.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(ran, link); err != nil {
+		t.Fatal(err)
+	}
+	b.dir = link
+	b.turns([]call{bash("true")})
+	if diff := cmp.Diff([]string{"recreate b", "remove new", "restore a"}, did(b.plan("1"))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -7,6 +7,7 @@
 // other programs changed since then are kept and reported. All replaced files are copied
 // first, so that [ReadSnapshot] can undo a rewind. Changes by child agents, and those that
 // package internal/disk/changes could not record, are unknown here; the plan lists these calls.
+// It also lists calls that ran in another directory than the session's last host.
 // The package never touches git's own files.
 // Start with plan.go; changes.go collects the changes from the log, restore.go copies and
 // restores them, file.go decides in which order, and which package writes and removes a file:

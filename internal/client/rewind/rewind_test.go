@@ -453,6 +453,35 @@ func TestContentsThatAreGone(t *testing.T) {
 	}
 }
 
+// Paths of edits by an earlier host in another directory are relative to that directory. Only
+// absolute paths still name the changed file.
+func TestEditsOfOtherDirectory(t *testing.T) {
+	b := work(t, map[string]string{"a": "1\n", "b": "1\n"})
+	ran := b.dir
+	here, err := disk.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.dir = here
+	b.put("a", "2\n")
+	b.put("abs", "1\n")
+	b.put("sub/n", "n\n")
+	abs := b.path("abs")
+	b.dir = ran
+	b.turns([]call{edit("a", "1", "2"), write("sub/n", "n\n"), edit(abs, "1", "2")})
+	b.dir = here
+	b.turns([]call{edit("abs", "2", "1"), edit("abs", "1", "3"), write("new", "n\n")})
+	p := b.plan("1")
+	if len(p.Uncovered) != 2 || p.Uncovered[0].Why != "it ran in another directory, "+ran {
+		t.Errorf("not covered: %v", p.Uncovered)
+	}
+	if diff := cmp.Diff([]string{"remove new", "restore abs"}, did(p)); diff != "" {
+		t.Error(diff)
+	}
+	b.fork(p)
+	b.wants("restored", map[string]string{"a": "2\n", "abs": "1\n", "sub/n": "n\n"})
+}
+
 // cut makes a session that is as it was when its host was killed after a call had done
 // its work, the n-th, and before its result was written.
 func (b *bench) cut(n int, as string) {
