@@ -218,6 +218,9 @@ func (r *Recorder) Leave(ctx context.Context, c *Call) {
 }
 
 func (r *Recorder) leave(ctx context.Context, c *Call) {
+	if !slices.Contains(r.active, c) {
+		return // Close has recorded it: a second record would be empty
+	}
 	defer r.remove(c)
 	intend(r.config.Store, c.opened, r.end(ctx, c))
 }

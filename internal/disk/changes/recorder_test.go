@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,6 +212,7 @@ func TestInterruptedCallsAreIntents(t *testing.T) {
 		t.Errorf("a record: %+v", r)
 	}
 	f.Leave(ctx, c)
+	f.awaitEnd(c)
 	stuck := f.Begin(t.Context(), "c2", []byte("{}")) // never returns
 	f.bash("rm a")
 	if err := f.Close(t.Context()); err != nil {
@@ -226,6 +229,34 @@ func TestInterruptedCallsAreIntents(t *testing.T) {
 	if _, err := os.Stat(f.store.BaseDir()); err == nil {
 		t.Error("the base is still there")
 	}
+}
+
+// awaitEnd waits until the record of a call is made.
+func (f *fixture) awaitEnd(c *Call) {
+	isActive := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.Contains(f.active, c)
+	}
+	for isActive() {
+		runtime.Gosched()
+	}
+}
+
+// A call that Close recorded keeps its record if its goroutine comes later.
+func TestInterruptedCallIsRecordedOnce(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	c := f.Begin(t.Context(), "c1", []byte("{}"))
+	f.bash("echo 2 >a")
+	f.mu.Lock()
+	f.leave(t.Context(), c)
+	f.leave(t.Context(), c)
+	f.mu.Unlock()
+	r := RecordOf(f.store.Intended("c1", []byte("{}")))
+	if r == nil {
+		t.Fatal("the call has no intent")
+	}
+	f.wants("the first record", *r, "~a")
 }
 
 // The base does not grow with each change, and can be read after it was written anew.
