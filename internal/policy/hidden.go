@@ -45,7 +45,7 @@ type secretKind struct {
 
 // listing is the relevant content of a folder.
 type listing struct {
-	stamp   stamp  // zero if the folder had changed within racyDelay
+	stamp   stamp  // zero if the listing is not cached
 	seen    stamp  // before the listing
 	rel     string // below its root
 	entries int
@@ -238,7 +238,7 @@ func (s *search) list(path, rel string) (listing, error) {
 	if err != nil {
 		return listing{}, err
 	}
-	if known, ok := s.of.known[path]; ok && known.stamp == before && before != (stamp{}) {
+	if known, ok := s.of.known[path]; ok && known.stamp == before && before != (stamp{}) && !s.leadsToRoot(path) {
 		return known, nil
 	}
 	return s.read(path, rel, before, age)
@@ -280,7 +280,7 @@ func (s *search) read(path, rel string, before stamp, age time.Duration) (listin
 		return listing{}, err
 	}
 	l := listing{entries: len(entries), rel: rel, seen: before}
-	if age > racyDelay {
+	if age > racyDelay && !s.leadsToRoot(path) {
 		l.stamp = before
 	}
 	root := strings.TrimSuffix(path, rel)
@@ -330,6 +330,12 @@ func (s *SecretFiles) found(path string) bool {
 // holdsRoot reports whether one of the searched folders is the path or below it.
 func (s *search) holdsRoot(path string) bool {
 	return slices.ContainsFunc(s.roots, func(root string) bool { return within(path, root) })
+}
+
+// leadsToRoot reports whether a searched folder is below the path. What is secret in such a folder
+// depends on the roots, so that no other search can use its listing.
+func (s *search) leadsToRoot(path string) bool {
+	return slices.ContainsFunc(s.roots, func(root string) bool { return root != path && within(path, root) })
 }
 
 // secretFolder reports whether everything in a folder is secret.

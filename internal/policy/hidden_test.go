@@ -73,6 +73,9 @@ func TestSecretFilesBelow(t *testing.T) {
 	}
 	check(root)
 	check(filepath.Join(root, "api"), root, filepath.Join(root, "none"))
+	time.Sleep(150 * time.Millisecond) // then listings are old enough for the cache
+	all := want
+	check(root)
 	// The working directory is never hidden; its siblings in a secret folder are.
 	want = []string{
 		".config/gcloud",
@@ -88,6 +91,8 @@ func TestSecretFilesBelow(t *testing.T) {
 	}
 	plant(t, root, map[string]string{"api/.aws/work/file": "x"})
 	check(filepath.Join(root, "api/.aws/work"), root)
+	want = all
+	check(root) // the folder is secret again
 }
 
 // A cached listing is not used for a changed folder, also if a process restores its times.
