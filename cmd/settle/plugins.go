@@ -200,20 +200,23 @@ func pluginMistake(err error) error {
 }
 
 // shownPlugins returns the plugins with their parts.
-func shownPlugins(s *streams, r *config.Resolved) (out []about.ShownPlugin) {
-	for n := range r.Plugins {
-		p := &r.Plugins[n]
-		out = append(out, about.ShownPlugin{Plugin: *p, Inventory: plugins.Inventory(p, s.getenv)})
+func shownPlugins(s *streams, list []plugin.Plugin) (out []about.ShownPlugin) {
+	for n := range list {
+		out = append(out, about.ShownPlugin{Plugin: list[n], Inventory: plugins.Inventory(&list[n], s.getenv)})
 	}
 	return out
+}
+
+// pluginNamed returns a position in the list; -1 without such a plugin.
+func pluginNamed(list []plugin.Plugin, name string) int {
+	return slices.IndexFunc(list, func(p plugin.Plugin) bool { return p.Name == name })
 }
 
 // pluginsOf returns a function that lists the plugins.
 func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
 	return func(out io.Writer) {
-		now := *r // sessions that are open use what was there at their start
-		now.Plugins, _ = plugin.NewStore(r.DataDir).List()
-		_ = about.Plugins(out, shownPlugins(s, &now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
+		now, _ := plugin.NewStore(r.DataDir).List()                                            // sessions that are open use what was there at their start
+		_ = about.Plugins(out, shownPlugins(s, now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
 	}
 }
 
@@ -225,7 +228,7 @@ func (f *pluginsFlags) list(cmd *cobra.Command, s *streams) error {
 	if _, err := plugin.NewStore(r.DataDir).Records(); err != nil {
 		return failed(err)
 	}
-	list := shownPlugins(s, r)
+	list := shownPlugins(s, r.Plugins)
 	if f.asJSON {
 		return failed(about.PluginsJSON(s.lines(), list))
 	}
@@ -243,15 +246,15 @@ func (f *pluginsFlags) showOne(cmd *cobra.Command, s *streams, name string) erro
 	if err != nil {
 		return err
 	}
-	list := shownPlugins(s, r)
-	at := slices.IndexFunc(list, func(p about.ShownPlugin) bool { return p.Name == name })
+	at := pluginNamed(r.Plugins, name)
 	if at < 0 {
 		return pluginMistake(&plugin.UnknownError{Name: name})
 	}
+	shown := shownPlugins(s, r.Plugins[at:at+1])
 	if f.asJSON {
-		return failed(about.PluginsJSON(s.lines(), list[at:at+1]))
+		return failed(about.PluginsJSON(s.lines(), shown))
 	}
-	return failed(showPlugin(s.stdout, list[at]))
+	return failed(showPlugin(s.stdout, shown[0]))
 }
 
 func showPlugin(to io.Writer, p about.ShownPlugin) error {
@@ -337,10 +340,10 @@ func (f *pluginsFlags) add(ctx context.Context, cmd *cobra.Command, s *streams, 
 	if err != nil {
 		return failed(fmt.Errorf("cannot add the plugin: %w; nothing was added", err))
 	}
-	old := slices.IndexFunc(r.Plugins, func(p plugin.Plugin) bool { return p.Name == staged.Name })
+	old := pluginNamed(r.Plugins, staged.Name)
 	command := fmt.Sprintf("settle plugins add %s --yes --digest %s", from.Argument(), staged.Digest)
 	if staged.Path != "" {
-		command += " --path " + plugins.Quoted(staged.Path)
+		command += " --path " + terminal.ShellWord(staged.Path)
 	}
 	if old >= 0 && r.Plugins[old].Digest == staged.Digest {
 		return failed(s.sameContent(store, &r.Plugins[old], staged))
@@ -361,7 +364,7 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(r.Plugins, func(p plugin.Plugin) bool { return p.Name == args[0] })
+	at := pluginNamed(r.Plugins, args[0])
 	if at < 0 {
 		return pluginMistake(&plugin.UnknownError{Name: args[0]})
 	}
@@ -374,7 +377,7 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 		if from, err = plugins.WithRef(from, args[1]); err != nil {
 			return &config.Error{Where: "REF", Message: err.Error()}
 		}
-		command += " " + plugins.Quoted(args[1])
+		command += " " + terminal.ShellWord(args[1])
 	}
 	if err := f.fixed(from); err != nil {
 		return err

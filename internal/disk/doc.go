@@ -37,6 +37,7 @@
 //   - enter_unix.go: changes the working directory
 //   - entry.go: changes of entries in an open directory
 //   - kind.go: refuses what is no regular file
+//   - mode.go: permissions as text
 //   - shorten.go: names that must fit with a suffix
 //   - regular.go: reads regular files up to a limit
 //   - read.go: reads the beginning of a place

@@ -195,27 +195,24 @@ func (r *refusals) refuseAttached(a *event.Attempt) {
 // refuseImages leaves out the images without a response, or all images if there are none. It
 // reports whether there were any.
 func (r *refusals) refuseImages() bool {
-	before := r.marks
-	if len(r.nextExchange.pictures) == 0 {
-		for _, e := range r.exchanges {
-			r.mark(r.omitImages, e.pictures)
-		}
-	}
-	r.mark(r.omitImages, r.nextExchange.pictures)
-	r.nextExchange.pictures = nil
-	return r.marks > before
+	return r.refuseFiles(r.omitImages, func(e *exchange) *[]string { return &e.pictures })
 }
 
 // refuseDocuments does the same with documents.
 func (r *refusals) refuseDocuments() bool {
-	before := r.marks
-	if len(r.nextExchange.documents) == 0 {
-		for _, e := range r.exchanges {
-			r.mark(r.omitDocuments, e.documents)
+	return r.refuseFiles(r.omitDocuments, func(e *exchange) *[]string { return &e.documents })
+}
+
+// refuseFiles does it with the files that of returns of an exchange; set has those left out.
+func (r *refusals) refuseFiles(set map[string]bool, of func(*exchange) *[]string) bool {
+	before, next := r.marks, of(&r.nextExchange)
+	if len(*next) == 0 {
+		for n := range r.exchanges {
+			r.mark(set, *of(&r.exchanges[n]))
 		}
 	}
-	r.mark(r.omitDocuments, r.nextExchange.documents)
-	r.nextExchange.documents = nil
+	r.mark(set, *next)
+	*next = nil
 	return r.marks > before
 }
 

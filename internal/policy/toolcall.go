@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/policy/effects"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -157,9 +158,9 @@ func (c *toolCall) hide(text, why string) { c.add(effect{kind: hidden, text: tex
 func (c *toolCall) start(program tool.Program) {
 	words := make([]string, len(program.Argv))
 	for i, word := range program.Argv {
-		words[i] = quoted(word)
+		words[i] = terminal.ShellWord(word)
 	}
-	text := fmt.Sprintf("start the MCP server %s of the client: %s, in %s", quoted(program.Name),
+	text := fmt.Sprintf("start the MCP server %s of the client: %s, in %s", terminal.ShellWord(program.Name),
 		strings.Join(words, " "), program.Dir)
 	if len(program.Variables) > 0 {
 		text += ", with the variables " + strings.Join(program.Variables, ", ")
@@ -169,15 +170,6 @@ func (c *toolCall) start(program tool.Program) {
 		kind: starts, text: text, why: "a client named this program, and it can do what you can",
 		action: program.Name,
 	})
-}
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word,
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func (c *toolCall) path(kind effects.Kind, path string) {

@@ -10,9 +10,6 @@ import (
 	"github.com/settle-agent/settle/internal/proc/pdf"
 )
 
-// pdfType is the media type of documents.
-const pdfType = "application/pdf"
-
 // readDocuments checks the documents of an input and reads the text of those without one. The
 // log has it then, so that every request, also after a restart, has the same.
 func readDocuments(ctx context.Context, documents []event.Document) ([]event.Document, error) {
@@ -27,7 +24,7 @@ func readDocuments(ctx context.Context, documents []event.Document) ([]event.Doc
 		case len(d.Data) > pdf.MaxBytes:
 			return nil, &DocumentError{n + 1, d.Name, fmt.Sprintf("it has more than %d MB", pdf.MaxBytes>>20)}
 		}
-		d.MediaType = pdfType
+		d.MediaType = pdf.MediaType
 		if d.Text != "" || d.Problem != "" || d.Pages > 0 { // the client has read it
 			continue
 		}

@@ -16,7 +16,7 @@ func TestReadDocuments(t *testing.T) {
 	data := pdftest.New("Hello.", "")
 	got, err := readDocuments(t.Context(), []event.Document{{Data: data, Name: "a.pdf", MediaType: "text/plain"}})
 	want := []event.Document{{
-		MediaType: pdfType, Data: data, Name: "a.pdf", Pages: 2, Text: "--- page 1 of 2\nHello.\n--- page 2 of 2\n",
+		MediaType: pdf.MediaType, Data: data, Name: "a.pdf", Pages: 2, Text: "--- page 1 of 2\nHello.\n--- page 2 of 2\n",
 		Problem: "no text on 1 page, perhaps scanned images",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

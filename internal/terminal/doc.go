@@ -27,6 +27,7 @@
 //   - theme.go: tables of colors
 //   - style.go: colors and attributes
 //   - link.go: links on web addresses
+//   - shell.go: words of a shell's command
 //   - wrap.go: widths, line breaks
 //   - tail.go: the last lines of an output
 //   - notify.go: kinds of notifications of terminals

@@ -7,21 +7,13 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
-	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/internal/wiretest"
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// document is a prompt with a PDF.
-func document(name string) model.Request {
-	return model.Request{Model: name, Input: []model.Item{{
-		Role: model.User, Text: "Sum up.",
-		Documents: []model.Document{{MediaType: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}},
-	}}}
-}
-
 // platform.claude.com/docs/en/build-with-claude/pdf-support
 func TestDocument(t *testing.T) {
-	got := sent(t, document("claude-opus-5-5"), transport.Endpoint{})
+	got := sent(t, wiretest.DocumentRequest("claude-opus-5-5"), transport.Endpoint{})
 	const want = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},` +
 		`"title":"a.pdf"},` + `{"type":"text","text":"Sum up."`
 	if !strings.Contains(string(got.Body), want) {

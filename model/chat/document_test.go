@@ -7,21 +7,13 @@ import (
 
 	"github.com/openai/openai-go/v3"
 
-	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/chat"
+	"github.com/settle-agent/settle/model/internal/wiretest"
 )
-
-// document is a prompt with a PDF.
-func document(name string) model.Request {
-	return model.Request{Model: name, Input: []model.Item{{
-		Role: model.User, Text: "Sum up.",
-		Documents: []model.Document{{MediaType: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}},
-	}}}
-}
 
 // developers.openai.com/api/docs/guides/file-inputs?api-mode=chat
 func TestDocument(t *testing.T) {
-	got := sent(t, document("m"), chat.Options{})
+	got := sent(t, wiretest.DocumentRequest("m"), chat.Options{})
 	const want = `{"role":"user","content":[{"type":"text","text":"Sum up."},` +
 		`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERg=="}}]}`
 	if !strings.Contains(string(got.Body), want) {

@@ -7,21 +7,13 @@ import (
 
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/internal/wiretest"
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// document is a prompt with a PDF.
-func document(name string) model.Request {
-	return model.Request{Model: name, Input: []model.Item{{
-		Role: model.User, Text: "Sum up.",
-		Documents: []model.Document{{MediaType: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}},
-	}}}
-}
-
 // developers.openai.com/api/docs/guides/file-inputs
 func TestDocument(t *testing.T) {
-	got := sent(t, document("gpt-5.2"), transport.Endpoint{})
+	got := sent(t, wiretest.DocumentRequest("gpt-5.2"), transport.Endpoint{})
 	const want = `"content":[{"type":"input_text","text":"Sum up."},` +
 		`{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERg=="}]`
 	if !strings.Contains(string(got.Body), want) {

@@ -2,11 +2,10 @@ package file
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -19,20 +18,14 @@ type Past struct {
 }
 
 // Perm is the mode of the file; 0 if it is unknown.
-func (p Past) Perm() fs.FileMode {
-	n, err := strconv.ParseUint(p.Mode, 8, 12)
-	if err != nil {
-		return 0
-	}
-	return fs.FileMode(n) & fs.ModePerm
-}
+func (p Past) Perm() fs.FileMode { return disk.ParseMode(p.Mode) }
 
 // past returns the file as loaded; nil if there was none.
 func (s *snapshot) past() *Past {
 	if !s.exists() {
 		return nil
 	}
-	return &Past{hexDigest(sha256.Sum256(s.data)), fmt.Sprintf("%04o", s.info.Mode().Perm())}
+	return &Past{hexDigest(sha256.Sum256(s.data)), disk.FormatMode(s.info.Mode())}
 }
 
 // keepData stores the content of the file before it is replaced. A failure, such as a full

@@ -8,33 +8,14 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
-	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/clienttest"
-	"github.com/settle-agent/settle/model/script"
 )
 
 // An attached client learns at once which mode an idle host has, and cannot leave plan mode.
 func TestAttachedClientSeesModeOfIdleHost(t *testing.T) {
-	place := clienttest.NewPlace(t)
-	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "serve")
-	hosts.Base.Releasable, hosts.Base.Attach = true, attach.Serve
-	defer func() {
-		if err := hosts.CloseAll(context.Background(), event.Shutdown, "test"); err != nil {
-			t.Error(err)
-		}
-	}()
 	policy := assemble.NewPlanPolicy(assemble.ModeOf(settle.Ask))
-	if _, err := hosts.Open(t.Context(), "s", assemble.SessionSpec{
-		Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy },
-	}); err != nil {
-		t.Fatal(err)
-	}
-	attached, err := attach.Open(t.Context(), place.Data, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, attached := joined(t, "serve", policy)
 	reading, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { // ends with reading; the receive below waits for it

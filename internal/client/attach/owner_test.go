@@ -3,7 +3,6 @@
 package attach_test
 
 import (
-	"context"
 	"net"
 	"path/filepath"
 	"strings"
@@ -12,33 +11,13 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/attach"
-	"github.com/settle-agent/settle/internal/client/clienttest"
-	"github.com/settle-agent/settle/model/script"
 )
 
 // The terminal that started a host can loosen the permission, and end or leave the host. Attached
 // clients can do none of it.
 func TestOwnersCallsAreRefusedToOthers(t *testing.T) {
-	place := clienttest.NewPlace(t)
-	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "terminal")
-	hosts.Base.Releasable, hosts.Base.Attach = true, attach.Serve
-	defer func() {
-		if err := hosts.CloseAll(context.Background(), event.Shutdown, "test"); err != nil {
-			t.Error(err)
-		}
-	}()
 	policy := assemble.NewPolicy(assemble.ModeOf(event.Ask))
-	opened, err := hosts.Open(
-		t.Context(), "s",
-		assemble.SessionSpec{Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy }},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	attached, err := attach.Open(t.Context(), place.Data, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	place, opened, attached := joined(t, "terminal", policy)
 	defer attached.Close()
 	here, there := connected(t)
 	made := make(chan string, 4) // calls of the owner

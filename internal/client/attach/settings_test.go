@@ -89,32 +89,40 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 	}
 }
 
-// An attached client compacts, sees the rules, takes approvals back, and has the host expand its
-// commands.
-func TestAttachedClientUsesHostsLists(t *testing.T) {
+// joined opens the session "s" with the policy in a host with that face, and joins it. The host ends
+// with the test.
+func joined(t *testing.T, face string, policy *assemble.Policy) (clienttest.Place, *assemble.Opened, *attach.Session) {
+	t.Helper()
 	place := clienttest.NewPlace(t)
-	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "serve")
+	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), face)
 	hosts.Base.Releasable, hosts.Base.Attach = true, attach.Serve
-	defer func() {
+	t.Cleanup(func() {
 		if err := hosts.CloseAll(context.Background(), event.Shutdown, "test"); err != nil {
 			t.Error(err)
 		}
-	}()
-	edits, err := assemble.ModeNamed("accept-edits")
+	})
+	opened, err := hosts.Open(t.Context(), "s", assemble.SessionSpec{
+		Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy },
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	policy := assemble.NewPolicy(edits)
-	if _, err := hosts.Open(
-		t.Context(), "s",
-		assemble.SessionSpec{Dir: place.Dir, Options: func(o *assemble.Options) { o.Policy = policy }},
-	); err != nil {
 		t.Fatal(err)
 	}
 	attached, err := attach.Open(t.Context(), place.Data, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return place, opened, attached
+}
+
+// An attached client compacts, sees the rules, takes approvals back, and has the host expand its
+// commands.
+func TestAttachedClientUsesHostsLists(t *testing.T) {
+	edits, err := assemble.ModeNamed("accept-edits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := assemble.NewPolicy(edits)
+	_, _, attached := joined(t, "serve", policy)
 	defer attached.Close()
 	list, err := attached.Rules(t.Context())
 	if diff := cmp.Diff(policy.Rules(), list); err != nil || len(list) == 0 || diff != "" {

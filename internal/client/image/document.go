@@ -42,5 +42,5 @@ func NewDocument(data []byte, name string) (event.Document, error) {
 	if !pdf.IsPDF(data) {
 		return event.Document{}, errors.New("it is no PDF")
 	}
-	return event.Document{MediaType: "application/pdf", Data: data, Name: name}, nil
+	return event.Document{MediaType: pdf.MediaType, Data: data, Name: name}, nil
 }

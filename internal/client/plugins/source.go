@@ -16,6 +16,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Source is where a plugin comes from: a directory, or a git repository.
@@ -37,10 +38,6 @@ var validRef = sync.OnceValue(func() *regexp.Regexp {
 
 var fullCommit = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{40}$`)
-})
-
-var plainWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_./:@+=%,-]+$`)
 })
 
 // IsCommit reports whether a ref is a whole commit.
@@ -142,17 +139,9 @@ func SourceOf(r plugin.Record) Source { return Source{Where: r.Source, Git: r.Gi
 // Argument is the source as an argument of a shell's command.
 func (s Source) Argument() string {
 	if s.Ref != "" {
-		return Quoted(s.Where + "@" + s.Ref)
+		return terminal.ShellWord(s.Where + "@" + s.Ref)
 	}
-	return Quoted(s.Where)
-}
-
-// Quoted quotes a word for a shell, if necessary.
-func Quoted(word string) string {
-	if plainWord().MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return terminal.ShellWord(s.Where)
 }
 
 // WithRef returns a repository with another commit, tag or branch.

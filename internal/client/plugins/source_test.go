@@ -93,13 +93,3 @@ func TestDirectoryFilesStayInside(t *testing.T) {
 		}
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"/a/b@v1": "/a/b@v1", "": "''", "a b": "'a b'", "a'b;c": `'a'\''b;c'`, "$(x)": "'$(x)'",
-	} {
-		if got := Quoted(word); got != want {
-			t.Errorf("%q is %s", word, got)
-		}
-	}
-}

@@ -95,7 +95,7 @@ func inOrder(todo []File) []task {
 			one.rank = makesDirectory
 			if f.Was.Perm()&userAll != userAll && f.Was.Mode != "" {
 				open := *f.Was
-				open.Mode = changes.Octal(f.Was.Perm() | userAll)
+				open.Mode = disk.FormatMode(f.Was.Perm() | userAll)
 				one.to = &open
 				out = append(out, task{f, &open, f.Was, locksDirectory, true})
 			}

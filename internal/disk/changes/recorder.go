@@ -77,8 +77,7 @@ type Recorder struct {
 	config  Config
 	leaving sync.WaitGroup // for Close
 
-	mu     sync.Mutex // guards the fields below, and the base
-	closed bool
+	mu sync.Mutex // guards the fields below, and the base
 	// why says why nothing is recorded any more.
 	why    string
 	slow   int // slow walks in a row
@@ -232,12 +231,7 @@ func intend(store *disk.ContentStore, c opened, record Record) {
 
 // remove removes a call that ended from the calls that run, and from the base's log.
 func (r *Recorder) remove(c *Call) {
-	for i, one := range r.active {
-		if one == c {
-			r.active = append(r.active[:i:i], r.active[i+1:]...)
-			break
-		}
-	}
+	r.active = slices.DeleteFunc(r.active, func(one *Call) bool { return one == c })
 	if r.base != nil {
 		if r.tree != nil {
 			_ = r.base.record(r.tree, r.opened()) // as in Begin
@@ -387,7 +381,6 @@ func (r *Recorder) Close(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
 	if r.base == nil {
 		return nil
 	}

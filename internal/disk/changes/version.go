@@ -2,10 +2,10 @@ package changes
 
 import (
 	"encoding/json"
-	"fmt"
 	"io/fs"
-	"strconv"
 	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Kind is the kind of an entry.
@@ -30,16 +30,7 @@ type Version struct {
 }
 
 // Perm returns the permissions; 0 if they are unknown.
-func (v Version) Perm() fs.FileMode {
-	n, err := strconv.ParseUint(v.Mode, 8, 12)
-	if err != nil {
-		return 0
-	}
-	return fs.FileMode(n) & fs.ModePerm
-}
-
-// Octal returns permissions in the form of Version.Mode.
-func Octal(mode fs.FileMode) string { return fmt.Sprintf("%04o", mode.Perm()) }
+func (v Version) Perm() fs.FileMode { return disk.ParseMode(v.Mode) }
 
 // Same reports whether two versions are equal, or there is neither. Unknown permissions equal all
 // permissions; an unknown content equals none.

@@ -29,7 +29,7 @@ type node struct {
 const special Kind = "special"
 
 func plainNode(info fs.FileInfo) node {
-	n := node{Mode: Octal(info.Mode()), Size: info.Size(), MTime: info.ModTime().UnixNano()}
+	n := node{Mode: disk.FormatMode(info.Mode()), Size: info.Size(), MTime: info.ModTime().UnixNano()}
 	switch {
 	case info.IsDir():
 		n.Kind = Directory

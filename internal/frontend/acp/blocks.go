@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 )
 
 // read joins the blocks of a prompt. A block that the model cannot receive is an error;
@@ -77,7 +78,7 @@ func (r *resource) read() (text string, files image.Attached, err error) {
 	case strings.HasPrefix(r.MimeType, "image/"):
 		i, err := image.New(r.MimeType, r.Blob, r.URI)
 		return "", image.Attached{Images: []event.Image{i}}, err
-	case r.MimeType == "application/pdf":
+	case r.MimeType == pdf.MediaType:
 		d, err := image.NewDocument(r.Blob, r.URI)
 		return "", image.Attached{Documents: []event.Document{d}}, err
 	default:

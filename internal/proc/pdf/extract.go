@@ -17,6 +17,8 @@ import (
 )
 
 const (
+	// MediaType is the media type of PDFs.
+	MediaType = "application/pdf"
 	// MaxBytes bounds the PDFs that are read.
 	MaxBytes = 20 << 20
 	// MaxText bounds the text of one extraction in bytes.

@@ -30,6 +30,14 @@ type Server struct {
 	requests []Sent
 }
 
+// DocumentRequest is a prompt with a PDF for the model with the name.
+func DocumentRequest(name string) model.Request {
+	return model.Request{Model: name, Input: []model.Item{{
+		Role: model.User, Text: "Sum up.",
+		Documents: []model.Document{{MediaType: "application/pdf", Data: []byte("%PDF"), Name: "a.pdf"}},
+	}}}
+}
+
 // Sent is a request that the server got.
 type Sent struct {
 	Method, URL string

@@ -133,7 +133,7 @@ func (s *Sessions) openOwn(ctx context.Context, id string, spec HostSpec, r *con
 	}
 	o := &own{attached: newAttached(client), process: process}
 	s.setRedactor(redact.New(r.Secrets()...))
-	s.keepModes(o.ID(), o.modes)
+	s.keep(o.ID(), known{modes: o.modes})
 	return o, nil
 }
 

@@ -39,12 +39,17 @@ type Sessions struct {
 	start        StartHost // nil if this process hosts the sessions
 
 	mu       sync.Mutex                  // guards the fields below
-	policies map[string]*assemble.Policy // of the sessions that were opened in this process
-	modes    map[string]func() Modes     // of the sessions that were opened in own hosts
+	known    map[string]known            // the sessions that were opened for this terminal
 	copies   map[string]*assemble.Policy // of the sources of copies that were not opened
-	clients  map[string]*attached        // by the session that another process hosts
 	worktree *string                     // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
+}
+
+// known is what is known of the modes of a session, for copies and for its next opening.
+type known struct {
+	modes   func() Modes
+	policy  *assemble.Policy // nil if another process hosts the session
+	foreign bool             // that process belongs to another terminal or server
 }
 
 // Worktrees has each new session work in a git worktree of its own. The first one gets the
@@ -94,7 +99,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 			}
 			s.setRedactor(redact.New(resolved.Secrets()...))
 			c := newAttached(client)
-			s.keepClient(id, c)
+			s.keep(id, known{modes: c.modes, foreign: true})
 			return c, nil
 		}
 	}
@@ -126,7 +131,7 @@ func (s *Sessions) openHere(ctx context.Context, id string, spec HostSpec, r *co
 		return nil, err
 	}
 	s.setRedactor(opened.Agent.Redact)
-	s.keepPolicy(opened.ID(), policy)
+	s.keep(opened.ID(), known{modes: func() Modes { return modesOf(policy) }, policy: policy})
 	return &local{Opened: opened, policy: policy}, nil
 }
 
@@ -140,17 +145,14 @@ func (s *Sessions) spec(id string) HostSpec {
 		spec.Copy, spec.Source = true, modesOf(source)
 		return spec
 	}
-	if modes := s.modes[id]; modes != nil {
-		spec.Before = modes()
-		return spec
-	}
-	if policy := s.policies[id]; policy != nil {
-		spec.Before = modesOf(policy)
+	before, isKnown := s.known[id]
+	if isKnown && !before.foreign {
+		spec.Before = before.modes()
 		return spec
 	}
 	spec.Plan = s.plans || assemble.PlanModeIn(s.dataDir, id)
-	if client := s.clients[id]; client != nil { // its host, which could be looser, is gone
-		spec.Source = client.modes()
+	if isKnown { // its host, which could be looser, is gone
+		spec.Source = before.modes()
 		_, err := assemble.ModeNamed(spec.Source.Mode)
 		spec.Copy = err == nil
 	}
@@ -163,7 +165,7 @@ func (s *Sessions) spec(id string) HostSpec {
 // one session.
 func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *assemble.Policy {
 	s.mu.Lock()
-	source, before := s.copies[id], s.policies[id]
+	source, before := s.copies[id], s.known[id].policy
 	s.mu.Unlock()
 	switch {
 	case source != nil:
@@ -174,43 +176,17 @@ func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *a
 	return spec.Policy(configured)
 }
 
-// keepPolicy keeps the policy of an open session, for copies and for the next time.
-func (s *Sessions) keepPolicy(id string, policy *assemble.Policy) {
+// keep keeps what is known of a session that was opened.
+func (s *Sessions) keep(id string, k known) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.policies == nil {
-		s.policies = map[string]*assemble.Policy{}
+	if s.known == nil {
+		s.known = map[string]known{}
 	}
-	s.policies[id] = policy
-	delete(s.modes, id)
-	delete(s.copies, id)
-	delete(s.clients, id)
-}
-
-// keepModes keeps the function that returns the modes of a session in an own host, for copies and for
-// the next time.
-func (s *Sessions) keepModes(id string, modes func() Modes) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.modes == nil {
-		s.modes = map[string]func() Modes{}
+	s.known[id] = k
+	if !k.foreign {
+		delete(s.copies, id)
 	}
-	s.modes[id] = modes
-	delete(s.policies, id)
-	delete(s.copies, id)
-	delete(s.clients, id)
-}
-
-// keepClient keeps the client of a session that another process hosts, for copies.
-func (s *Sessions) keepClient(id string, client *attached) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clients == nil {
-		s.clients = map[string]*attached{}
-	}
-	s.clients[id] = client
-	delete(s.policies, id) // another process has had the session since
-	delete(s.modes, id)
 }
 
 // copied keeps the mode of the session for its copy. For a session that was not opened here, the
@@ -218,26 +194,16 @@ func (s *Sessions) keepClient(id string, client *attached) {
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if source, ok := s.modesElsewhere(id).policy(assemble.ModeOf(event.Ask)); ok {
-		s.keepCopy(fork, source)
-	} else if policy := s.policies[id]; policy != nil && s.clients[id] == nil {
-		s.keepCopy(fork, policy.Copy()) // what changes in the session later does not count
+	of, ok := s.known[id]
+	if !ok {
+		return
 	}
-}
-
-// modesElsewhere returns the modes of a session that another process hosts, or has hosted for this
-// terminal.
-func (s *Sessions) modesElsewhere(id string) Modes {
-	if client := s.clients[id]; client != nil {
-		return client.modes()
+	source := of.policy
+	if source != nil {
+		source = source.Copy() // what changes in the session later does not count
+	} else if source, ok = of.modes().policy(assemble.ModeOf(event.Ask)); !ok {
+		return
 	}
-	if modes := s.modes[id]; modes != nil {
-		return modes()
-	}
-	return Modes{}
-}
-
-func (s *Sessions) keepCopy(fork string, source *assemble.Policy) {
 	if s.copies == nil {
 		s.copies = map[string]*assemble.Policy{}
 	}
