@@ -28,6 +28,8 @@ import (
 const (
 	loadLead   = 3 * time.Second
 	loadWindow = 10 * time.Second
+
+	loadClients = 16 // clients of the server, each with an address and connections of its own
 )
 
 // BenchmarkServe measures a server with many sessions, each of which streams 20
@@ -113,7 +115,7 @@ func startLoad(b *testing.B, apart bool) *load {
 	link, token, _ := strings.Cut(l.line(l.server), "/#token=")
 	l.pin(rest)
 	l.base, l.token = link, token
-	for n := range 16 {
+	for n := range loadClients {
 		from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n+2))}}
 		l.clients = append(
 			l.clients, &http.Client{Transport: &http.Transport{DialContext: from.DialContext, MaxIdleConnsPerHost: 4}},
@@ -195,10 +197,13 @@ func (l *load) request(n int, method, path, body string) (*http.Response, error)
 	return res, err
 }
 
-// run opens the sessions with their subscribers, lets them stream, and reports.
+// run opens the sessions with their subscribers, lets them all stream, and reports.
+// Nothing streams until all are open: on an overloaded server, each further session
+// would take longer.
 func (l *load) run(sessions, subscribers int) {
 	l.Helper()
-	for n := range sessions {
+	paths := make([]string, sessions)
+	for n := range paths {
 		res, err := l.request(n, "POST", "/api/sessions", "")
 		if err != nil {
 			l.Fatal(err)
@@ -209,15 +214,25 @@ func (l *load) run(sessions, subscribers int) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		path := "/api/sessions/" + session.ID
+		paths[n] = "/api/sessions/" + session.ID
 		for range subscribers {
-			l.wg.Go(func() { l.subscribe(n, path) }) // ends with the server
+			l.wg.Go(func() { l.subscribe(n, paths[n]) }) // ends with the server
 		}
-		if res, err = l.request(n, "POST", path+"/inputs", `{"text":"What time is it?"}`); err != nil {
-			l.Fatal(err)
-		}
-		_ = res.Body.Close()
 	}
+	var prompts sync.WaitGroup
+	for first := range loadClients {
+		prompts.Go(func() { // ends with its share of the sessions
+			for n := first; n < sessions; n += loadClients {
+				res, err := l.request(n, "POST", paths[n]+"/inputs", `{"text":"What time is it?"}`)
+				if err != nil {
+					l.fail(err)
+					return
+				}
+				_ = res.Body.Close()
+			}
+		})
+	}
+	prompts.Wait()
 	<-time.After(loadLead)
 	before, modelBefore, ownBefore := cpu(l.server.Process.Pid), cpu(l.model.Process.Pid), cpu(os.Getpid())
 	l.mu.Lock()
@@ -252,9 +267,7 @@ func (l *load) run(sessions, subscribers int) {
 func (l *load) subscribe(n int, path string) {
 	res, err := l.request(n, "GET", path+"/events", "")
 	if err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.failure = err
+		l.fail(err)
 		return
 	}
 	defer res.Body.Close()
@@ -272,6 +285,13 @@ func (l *load) subscribe(n int, path string) {
 		text, _, _ = bytes.Cut(text, []byte(`"`))
 		l.note(now, text)
 	}
+}
+
+// fail notes an error, which ends the benchmark when the load has.
+func (l *load) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failure = err
 }
 
 // note takes the times that a delta has: one, or more where it was merged.
