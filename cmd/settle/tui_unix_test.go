@@ -245,6 +245,42 @@ func TestTUIPermissions(t *testing.T) {
 	})
 }
 
+// A plan is carried out in a session that knows nothing else, and that is not in plan mode.
+func TestTUIPlanInNewSession(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	server := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("propose_plan", `{"plan":"1. Write one."}`)),
+		modeltest.Reply(modeltest.Call("write", `{"path":"one","content":"x\n"}`)),
+		modeltest.Say("The plan is done."),
+	))
+	cmd, keys, shot, _ := openTerminal(t, p, "--plan", "-m", "chat/m", "--base-url", server.OpenAI(), "think hard")
+	answers := func(question, key string) { // when a key is meant for the question
+		t.Helper()
+		shot.waits(t, question, func(all string) bool {
+			_, after, _ := strings.Cut(all, question)
+			return strings.Contains(after, "waiting for you 1") || strings.Contains(after, "waiting for you 2")
+		})
+		typed(t, keys, key)
+	}
+	answers("5 carry it out in a new session", "5")
+	shot.shows(t, "Carry out this plan:")
+	shot.shows(t, "asks before ")
+	typed(t, keys, "\r")
+	answers("Allow this edit?", "y")
+	shot.shows(t, "The plan is done.")
+	typed(t, keys, "\x04")
+	exited(t, cmd, 0)
+	all := server.Exchanges()
+	if last := string(all[len(all)-1].Body); !strings.Contains(last, "1. Write one.") || strings.Contains(last, "think hard") {
+		t.Errorf("the new session knows %s", last)
+	}
+	list, err := p.command("sessions").Output()
+	if err != nil || strings.Count(string(list), "interrupted") != 1 || strings.Count(string(list), "completed") != 1 {
+		t.Errorf("%v; the sessions are\n%s", err, list)
+	}
+}
+
 // /fork goes on in a copy, /rename names it, and /resume lists both.
 func TestTUIFork(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,26 @@ func (u *UI) acceptReplies() (all []reply) {
 	return all
 }
 
+// carryOutAnew ends the plan's turn and puts the plan into the editor of a new session, which
+// knows nothing else.
+func carryOutAnew(u *UI, a *event.Approval) {
+	text, _ := u.commandOf(a)
+	c := u.view.conversation
+	u.enqueue(func(ctx context.Context) error {
+		if _, err := c.Interrupt(ctx, settle.Interruption{By: user}); err != nil {
+			return err
+		}
+		u.send(func() {
+			u.replace("", "Carry out this plan:\n\n"+text, func() {
+				if u.view.conversation.Mode() == planMode {
+					u.permissions(event.PlanModes()[0])
+				}
+			})
+		})
+		return nil
+	})
+}
+
 // refusePlanReplies are the answers that do not accept a plan.
 func refusePlanReplies() []reply {
 	return []reply{

@@ -58,6 +58,9 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		all = []reply{{keymap.AllowOnce, words, (*UI).begin}, {keymap.Deny, "decline", verdict(event.Denied)}}
 	case asker.IsPlan(a.ApprovalRequested):
 		all = append(u.acceptReplies(), reply{keymap.EditCommand, "edit the plan, then accept it", (*UI).editCommand})
+		if hostOf(u.view.conversation) == "" {
+			all = append(all, reply{"", "carry it out in a new session, which has only the plan", carryOutAnew})
+		}
 		all = append(all, refusePlanReplies()...)
 	default:
 		all = []reply{

@@ -173,8 +173,8 @@ func (u *UI) react(c transcript.Change) {
 }
 
 // replace closes the session and opens another one, with a text in the editor if
-// there is one.
-func (u *UI) replace(id, draft string) {
+// there is one, and does what is to be done then.
+func (u *UI) replace(id, draft string, then ...func()) {
 	old := u.view.conversation
 	u.view.closing = true
 	u.showHint("opening the session")
@@ -195,6 +195,9 @@ func (u *UI) replace(id, draft string) {
 				u.attach(c)
 				if draft != "" {
 					u.input.editor.set(draft)
+				}
+				for _, do := range then {
+					do()
 				}
 				return
 			}
