@@ -28,7 +28,7 @@ func commandsOf(t *testing.T, page string) (lines []string) {
 // and the terminal's own tests; and exports, which env replaces.
 var elsewhere = regexp.MustCompile(`^(go |CGO_ENABLED=0 go |export |settle (setup )? *#)`)
 
-// The commands of the README, and those of one of a thousand runs, do what the pages
+// The commands of the README, and the script of one of a thousand runs, do what the pages
 // say, with a model that follows a script.
 func TestCommandsOfPages(t *testing.T) {
 	dir := t.TempDir()
@@ -50,12 +50,6 @@ func TestCommandsOfPages(t *testing.T) {
 		"PATH=" + bin + ":" + os.Getenv(
 			"PATH",
 		), "HOME=" + dir, "OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + model, "SETTLE_MODEL=openai/gpt-5.2",
-		"OUT=" + out, "WORK=" + work, "PROMPT=solve it",
-	}
-	// A model behind another server has no price of its own, and a run that is to cost no more than so much needs one.
-	price := "[models.\"openai/gpt-5.2\"]\nprice = { input = 1, output = 1 }\n"
-	if err := write(filepath.Join(dir, ".config/settle/config.toml"), []byte(price), 0o600); err != nil {
-		t.Fatal(err)
 	}
 	ran := 0
 	sh := func(line string) string {
@@ -66,25 +60,29 @@ func TestCommandsOfPages(t *testing.T) {
 		if elsewhere.MatchString(line) {
 			continue
 		}
-		said := sh(strings.ReplaceAll(line, "http://localhost:8000/v1", model))
-		if strings.Contains(line, "> events.jsonl") {
-			events, err := os.ReadFile(filepath.Join(work, "events.jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			said = string(events)
-		}
-		if !strings.Contains(said, "All done.") {
+		if said := sh(strings.ReplaceAll(line, "http://localhost:8000/v1", model)); !strings.Contains(said, "All done.") {
 			t.Errorf("%s\n%s", line, said)
 		}
 	}
-	sh(strings.Join(commandsOf(t, "../docs/scripts.md")[:2], "\n"))
+	page, err := os.ReadFile("../docs/scripts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := shellBlock.FindAllStringSubmatch(string(page), 2)
+	if said := sh(blocks[0][1]); !strings.Contains(said, "All done.") {
+		t.Errorf("%s\n%s", blocks[0][1], said)
+	}
+	script := filepath.Join(dir, "run-one")
+	if err := write(script, []byte(blocks[1][1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sh("sh " + script + " " + work + " " + out + " 'solve it'")
 	answer, err := os.ReadFile(filepath.Join(out, "answer.md"))
 	code, err2 := os.ReadFile(filepath.Join(out, "exit"))
 	if err != nil || err2 != nil || string(answer) != "All done." || string(code) != "0\n" {
 		t.Errorf("%q, %q, %v, %v", answer, code, err, err2)
 	}
-	if ran != 5 {
+	if ran != 6 {
 		t.Errorf("%d commands ran", ran)
 	}
 }
