@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/proc/pdf"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
-// readDocuments checks the documents of an input and reads the text of those without one. The
-// log has it then, so that every request, also after a restart, has the same.
-func readDocuments(ctx context.Context, documents []event.Document) ([]event.Document, error) {
+// ReadDocuments checks the documents of an input and reads the pages and the text of those that
+// have neither. The log has the text then, so that every request, also after a restart, has the
+// same. [Session.Submit] does it as well, under its own ctx: a client that bounds Submit otherwise
+// calls ReadDocuments first.
+func ReadDocuments(ctx context.Context, documents []event.Document) ([]event.Document, error) {
 	documents = slices.Clone(documents)
 	for n := range documents {
 		d := &documents[n]
@@ -25,19 +29,28 @@ func readDocuments(ctx context.Context, documents []event.Document) ([]event.Doc
 			return nil, &DocumentError{n + 1, d.Name, fmt.Sprintf("it has more than %d MB", pdf.MaxBytes>>20)}
 		}
 		d.MediaType = pdf.MediaType
-		if d.Text != "" || d.Problem != "" || d.Pages > 0 { // the client has read it
-			continue
-		}
-		read, err := pdf.Extract(ctx, d.Data, 1, 0)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("cannot read the PDF %q: %w", d.Name, err)
-		}
-		d.Pages, d.Encrypted = read.Pages, read.Encrypted
-		if d.Text, d.Problem = read.Join(); err != nil {
-			d.Problem = err.Error() // models that take documents do not need it
+	}
+	var reads sync.WaitGroup
+	for n := range documents {
+		if d := &documents[n]; d.Text == "" && d.Problem == "" && d.Pages == 0 {
+			// Ends with ctx, or within the extractor's timeout.
+			reads.Go(scope.Shield(func(err error) { d.Problem = err.Error() }, func() { readDocument(ctx, d) }))
 		}
 	}
+	reads.Wait()
+	if ctx.Err() != nil && len(documents) > 0 {
+		return nil, fmt.Errorf("cannot read the PDF %q: %w", documents[0].Name, context.Cause(ctx))
+	}
 	return documents, nil
+}
+
+// readDocument reads one document. The extractor bounds how many are read at the same time.
+func readDocument(ctx context.Context, d *event.Document) {
+	read, err := pdf.Extract(ctx, d.Data, 1, 0)
+	d.Pages, d.Encrypted = read.Pages, read.Encrypted
+	if d.Text, d.Problem = read.Join(); err != nil {
+		d.Problem = err.Error() // models that take documents do not need it
+	}
 }
 
 // DocumentError refuses a document that is no PDF, or too long.

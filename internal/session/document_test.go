@@ -14,7 +14,7 @@ import (
 
 func TestReadDocuments(t *testing.T) {
 	data := pdftest.New("Hello.", "")
-	got, err := readDocuments(t.Context(), []event.Document{{Data: data, Name: "a.pdf", MediaType: "text/plain"}})
+	got, err := ReadDocuments(t.Context(), []event.Document{{Data: data, Name: "a.pdf", MediaType: "text/plain"}})
 	want := []event.Document{{
 		MediaType: pdf.MediaType, Data: data, Name: "a.pdf", Pages: 2, Text: "--- page 1 of 2\nHello.\n--- page 2 of 2\n",
 		Problem: "no text on 1 page, perhaps scanned images",
@@ -22,7 +22,7 @@ func TestReadDocuments(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	scanned, err := readDocuments(t.Context(), []event.Document{{Data: pdftest.New("", "")}})
+	scanned, err := ReadDocuments(t.Context(), []event.Document{{Data: pdftest.New("", "")}})
 	if err != nil || scanned[0].Text != "" || scanned[0].Problem != "no text on 2 pages, perhaps scanned images" {
 		t.Errorf("%+v, %v", scanned, err)
 	}
@@ -34,14 +34,14 @@ func TestReadDocumentsRefuses(t *testing.T) {
 		"no PDF":   {"hello", "it is no PDF"},
 		"too long": {"%PDF-1.7" + strings.Repeat("x", pdf.MaxBytes), "more than 20 MB"},
 	} {
-		if _, err := readDocuments(t.Context(), []event.Document{{Data: []byte(c.data), Name: "x"}}); err == nil ||
+		if _, err := ReadDocuments(t.Context(), []event.Document{{Data: []byte(c.data), Name: "x"}}); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := readDocuments(ctx, []event.Document{{Data: pdftest.New("x")}}); err == nil {
+	if _, err := ReadDocuments(ctx, []event.Document{{Data: pdftest.New("x")}}); err == nil {
 		t.Error("no error after the end of the context")
 	}
 }

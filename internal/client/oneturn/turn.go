@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -116,12 +117,7 @@ func (r *runner) run(ctx context.Context) int {
 	// From its opening, and from its recovery just before.
 	show := r.view.Follow(showing, session, max(session.State().HostSeq, 2)-2)
 	go r.print(show) // ends with the turn or with enough
-	// Only a write to the disk delays Submit, and the log bounds that write. A stop ends
-	// the wait for the expansion of the prompt.
-	turn, err := session.Submit(
-		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithDocuments(r.Documents...),
-		settle.WithSchema(r.Schema), r.expansion(ctx, session), settle.AsVerdict(r.HeldCall), settle.AsLast(),
-	)
+	turn, err := r.submit(ctx, session)
 	if err != nil {
 		return r.reportRefused(err)
 	}
@@ -132,6 +128,19 @@ func (r *runner) run(ctx context.Context) int {
 	}
 	go r.guard(stdio.Code(outcome.Cause, r.stop.all()...)) // ends with Run, or with the process
 	return r.ended(session, outcome)
+}
+
+// submit sends the prompt. A stop ends the reading of PDFs and the wait for the expansion of the
+// prompt. Only a write to the disk delays the rest, and the log bounds that write.
+func (r *runner) submit(ctx context.Context, s *settle.Session) (*settle.Turn, error) {
+	documents, err := session.ReadDocuments(ctx, r.Documents)
+	if err != nil {
+		return nil, err
+	}
+	return s.Submit(
+		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithDocuments(documents...),
+		settle.WithSchema(r.Schema), r.expansion(ctx, s), settle.AsVerdict(r.HeldCall), settle.AsLast(),
+	)
 }
 
 // expansion replaces the prompt by its expansion. A stop ends the wait.

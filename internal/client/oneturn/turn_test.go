@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -71,4 +75,33 @@ func TestView(t *testing.T) {
 			t.Errorf("shown %v, and %q", v.kinds, v.why)
 		}
 	})
+}
+
+// A stop ends the reading of PDFs, and nothing is sent.
+func TestStopEndsReadingOfDocuments(t *testing.T) {
+	host, err := settle.Open(t.Context(), settle.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, stops := &seen{}, make(chan stdio.Stop, 1)
+	m := script.New(script.Text("fine"))
+	slow := event.Document{Data: pdftest.Slow()}
+	var stderr bytes.Buffer
+	code := oneturn.Run(t.Context(), oneturn.Options{
+		Config: settle.SessionConfig{
+			Model: model.Config{Provider: m, Name: "m"}, WorkDir: t.TempDir(), Permission: settle.Allow,
+		},
+		Host: host, Stdout: io.Discard, Stderr: &stderr, Stops: stops,
+		Attached: image.Attached{Documents: []event.Document{slow, slow, slow}},
+		Continue: func(event.State) (string, error) {
+			stops <- stdio.Stop{Reason: event.Interrupted, By: "signal:SIGINT", Code: 130}
+			return "hi", nil
+		},
+	}, func(oneturn.Stage) oneturn.View { return v })
+	if code != 130 || !strings.Contains(stderr.String(), "before the turn began; nothing was sent") {
+		t.Errorf("code %d, stderr %q", code, &stderr)
+	}
+	if slices.Contains(v.kinds, event.KindInputAccepted) || len(m.Requests()) > 0 {
+		t.Errorf("events %v, %d requests", v.kinds, len(m.Requests()))
+	}
 }

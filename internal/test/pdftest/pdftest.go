@@ -1,4 +1,4 @@
-// Package pdftest makes small PDF files for tests: with texts, without, encrypted, or of any objects.
+// Package pdftest makes small PDF files for tests: with texts, without, encrypted, slow, or of any objects.
 package pdftest
 
 import (
@@ -61,4 +61,12 @@ func File(trailer string, objects ...string) []byte {
 	}
 	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, trailer, start)
 	return b.Bytes()
+}
+
+// Slow returns a PDF whose table of objects names itself as the earlier one: an extractor reads it
+// until its time is up.
+func Slow() []byte {
+	plain := New("x")
+	start := bytes.LastIndex(plain, []byte("xref\n0"))
+	return bytes.Replace(plain, []byte("/Root"), fmt.Appendf(nil, "/Prev %d /Root", start), 1)
 }
