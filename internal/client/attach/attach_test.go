@@ -18,6 +18,8 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/clienttest"
+	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -397,5 +399,26 @@ func TestControlSocketExistsWhileSessionIsOpen(t *testing.T) {
 	}
 	if err := h.join(t).Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A client reads PDFs before it calls the host: the host's answer does not wait for them, and one
+// that cannot be read is not sent.
+func TestAttachedClientReadsDocuments(t *testing.T) {
+	h := newHosted(t, script.Text("Read."))
+	attached := h.join(t)
+	wrong := settle.NewInput("sum up", settle.WithDocuments(event.Document{Data: []byte("hello"), Name: "a.pdf"}))
+	if err := attached.Submit(t.Context(), wrong); !errors.As(err, new(*session.DocumentError)) {
+		t.Errorf("a PDF that is none: %T %v", err, err)
+	}
+	right := settle.NewInput("sum up", settle.WithDocuments(event.Document{Data: pdftest.New("Hello."), Name: "a.pdf"}))
+	if err := attached.Submit(t.Context(), right); err != nil {
+		t.Fatal(err)
+	}
+	all := until(t, attached, 0, kind(event.KindTurnCompleted))
+	n := slices.IndexFunc(all, kind(event.KindInputAccepted))
+	in := all[n].Data.(event.InputAccepted)
+	if len(in.Documents) != 1 || !strings.Contains(in.Documents[0].Text, "Hello.") {
+		t.Errorf("accepted %+v", in)
 	}
 }

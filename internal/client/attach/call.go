@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/jsonrpc"
+	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -70,12 +71,17 @@ func (s *Session) call(ctx context.Context, timeout time.Duration, method string
 }
 
 // Submit sends an input. An input that is sent again after a missing answer runs once. An input
-// with an Expand is expanded by the host, with the host's commands and MCP servers.
+// with an Expand is expanded by the host, with the host's commands and MCP servers. PDFs are read
+// here, before the call: the host then answers soon.
 func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 	p := submission{in.Text, in.Images, in.Documents, in.Mode, in.Schema, in.Command, in.ID, in.By}
 	if in.Expand != nil && !in.Command { // it takes as long as the server needs, or until an interrupt
 		p.Input = cmp.Or(p.Input, uuid.NewString())
 		return s.call(ctx, 0, methodExpand, p, nil)
+	}
+	var err error
+	if p.Documents, err = session.ReadDocuments(ctx, p.Documents); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	if s.unsure.Input != "" && s.unsure.Text == p.Text && s.unsure.Command == p.Command &&
@@ -85,7 +91,7 @@ func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 	s.mu.Unlock()
 	p.Input = cmp.Or(p.Input, uuid.NewString())
 	var r receipt
-	err := s.call(ctx, answerTimeout, methodSubmit, p, &r)
+	err = s.call(ctx, answerTimeout, methodSubmit, p, &r)
 	if silent := (*SilentError)(nil); errors.As(err, &silent) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
