@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -98,20 +100,26 @@ func imagePath(text, dir string) (string, bool) {
 // mention is a path after "@", as completion leaves it.
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
-// named returns the images and PDFs that a text names after "@". It leaves unreadable files to
-// the model.
-func named(dir, text string) (out image.Attached) {
+// named returns the images and PDFs that a text names after "@". A name without a regular file is
+// left to the model; a file that cannot be attached is an error.
+func named(dir, text string) (out image.Attached, err error) {
 	for _, m := range mention().FindAllStringSubmatch(text, -1) {
-		path := filepath.FromSlash(strings.Trim(m[1], `"`))
+		name := strings.Trim(m[1], `"`)
+		path := filepath.FromSlash(name)
 		if !isImage(path) && !isPDF(path) {
 			continue
 		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		_ = out.Add(path)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := out.Add(path); err != nil {
+			return out, fmt.Errorf("not sent: %w; without the @ before %q, only the name is sent", err, name)
+		}
 	}
-	return out
+	return out, nil
 }
 
 // mentionOf names a path in a text, so that named finds it.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"context"
 	goimage "image"
 	"image/png"
 	"os"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -81,5 +84,41 @@ func TestImages(t *testing.T) {
 		}
 		p.types("\x04\x04")
 		p.left(code, 0)
+	})
+}
+
+// A prompt that names an image or a PDF that cannot be attached is not sent without it.
+func TestUnattachableFileComesBack(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "big.pdf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "big.pdf"), 21<<20); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{}, script.Text("Fine."))
+		p.types("sum up @big.pdf\r")
+		p.sees("not sent: ", "larger", `"big.pdf",`, "> sum up @big.pdf") // the rest is in rows of any width
+		p.types("\x15sum up @missing.pdf\r")
+		p.sees("Fine.")
+		p.types("\x04\x04")
+		p.left(code, 0)
+	})
+}
+
+// A request with PDFs has the time that reading them can take.
+func TestDocumentsExtendTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bounded, cancel := context.WithTimeout(t.Context(), actTimeout)
+		defer cancel()
+		u := &UI{ctx: t.Context()}
+		for documents, want := range map[int]time.Duration{0: actTimeout, 2: actTimeout + 2*pdf.Timeout} {
+			ctx, cancel := u.reading(bounded, documents)
+			if deadline, _ := ctx.Deadline(); time.Until(deadline) != want {
+				t.Errorf("%d PDFs have %s, want %s", documents, time.Until(deadline), want)
+			}
+			cancel()
+		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/proc/pdf"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -96,7 +97,12 @@ func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode eve
 			}
 		}
 		text, options := optionsOf(joinParts(parts))
-		files := named(dir, text)
+		files, err := named(dir, text)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := u.reading(ctx, len(files.Documents))
+		defer cancel()
 		options = append(options, settle.WithImages(append(imagesOf(parts), files.Images...)...),
 			settle.WithDocuments(files.Documents...))
 		_, err = c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
@@ -105,6 +111,15 @@ func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode eve
 	if !accepted {
 		go u.guarded(func() { u.send(giveBack) }) // once the key that sent it is handled; ends with the loop
 	}
+}
+
+// reading returns the context of an input with so many PDFs, which are read before the session
+// accepts the input. Without PDFs, it is ctx.
+func (u *UI) reading(ctx context.Context, documents int) (context.Context, context.CancelFunc) {
+	if documents == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(u.ctx, actTimeout+time.Duration(documents)*pdf.Timeout)
 }
 
 // withdraw takes the last input that waits back into the editor.
