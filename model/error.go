@@ -25,6 +25,7 @@ const (
 	ErrNotFound   ErrorKind = "not_found"        // 404
 	ErrInvalid    ErrorKind = "invalid_request"  // other 4xx
 	ErrContext    ErrorKind = "context_overflow" // the request is longer than the window
+	ErrTooLarge   ErrorKind = "too_many_bytes"   // a 4xx about the bytes of the request
 	ErrPolicy     ErrorKind = "content_policy"
 	ErrReasoning  ErrorKind = "reasoning_refused"   // a 4xx about reasoning that was sent back: not its seal, or not supported
 	ErrDocument   ErrorKind = "document_refused"    // a 4xx about a PDF that it cannot read, or about any

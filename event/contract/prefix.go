@@ -98,7 +98,7 @@ func (p *prefixes) read(l *log, e event.Event, sent map[string]Request) {
 // refuses reports whether the provider refused the content of the request (ADR 7).
 func refuses(d event.AttemptEnded) bool {
 	if f := d.Failure; f != nil {
-		kinds := []string{"reasoning_refused", "image_refused", "document_refused", "content_policy"}
+		kinds := []string{"reasoning_refused", "image_refused", "document_refused", "too_many_bytes", "content_policy"}
 		return slices.Contains(kinds, f.Kind) ||
 			f.Status == http.StatusRequestEntityTooLarge
 	}

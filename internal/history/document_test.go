@@ -109,12 +109,13 @@ func TestDocumentRefused(t *testing.T) {
 		"about the document": {model.ErrDocument, 400, 1, 0},
 		"about an image":     {model.ErrImage, 400, 0, 1},
 		"too large":          {model.ErrInvalid, 413, 0, 0},
+		"too large, new":     {model.ErrTooLarge, 400, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTape(t).shown("a.png")
 			p.attempt().text("A picture.").whole()
 			p.ends(event.Complete()).read(document)
-			if c.kind == model.ErrImage { // both are new
+			if c.kind == model.ErrImage || c.kind == model.ErrTooLarge { // both are new
 				p = newTape(t)
 				in := p.state.NextInput()
 				p.add(
@@ -141,5 +142,25 @@ func TestDocumentRefused(t *testing.T) {
 				t.Errorf("%d images, %d documents", images, documents)
 			}
 		})
+	}
+}
+
+// C6: new attachments are left out first, whatever the failure names: earlier images were answered.
+func TestNewAttachmentsRefusedFirst(t *testing.T) {
+	document := event.Document{Data: []byte("%PDF"), Name: "a.pdf", Pages: 1, Text: "Hello."}
+	for _, kind := range []model.ErrorKind{model.ErrImage, model.ErrTooLarge} {
+		p := newTape(t).shown("a.png")
+		p.attempt().text("A picture.").whole()
+		p.ends(event.Complete()).read(document)
+		if before := history.Request(p.state, reads(), "", nil); !before.Parts.Yield(kind, 400) {
+			t.Errorf("%s: the turn does not ask again", kind)
+		}
+		images, documents := 0, 0
+		for _, i := range history.Request(p.refused(target().Model, kind, 400).state, reads(), "", nil).Input {
+			images, documents = images+len(i.Images), documents+len(i.Documents)
+		}
+		if images != 1 || documents != 0 {
+			t.Errorf("%s: %d images, %d documents", kind, images, documents)
+		}
 	}
 }

@@ -18,7 +18,8 @@ func refusedPart(kind model.ErrorKind, status int) Parts {
 	switch {
 	case kind == model.ErrReasoning:
 		return signatures
-	case kind == model.ErrImage, kind == model.ErrDocument, status == http.StatusRequestEntityTooLarge:
+	case kind == model.ErrImage, kind == model.ErrDocument, kind == model.ErrTooLarge,
+		status == http.StatusRequestEntityTooLarge:
 		return attachments
 	case kind == model.ErrPolicy:
 		return userTexts
@@ -174,17 +175,16 @@ func (r *refusals) end(a *event.Attempt, refused Parts) {
 }
 
 // refuseAttached leaves out the attachments that the failure names, or the others if the request
-// has none of these; the new ones of both kinds if the request was too large.
+// has none of these; the new ones of both kinds if the request was too large. If a failure names an
+// image and only documents are new, these are left out first: earlier images were answered.
 func (r *refusals) refuseAttached(a *event.Attempt) {
-	f := a.End.Failure
+	f, newImages, newDocuments := a.End.Failure, len(r.nextExchange.pictures) > 0, len(r.nextExchange.documents) > 0
 	switch {
-	case f.Kind == string(model.ErrImage):
+	case f.Kind == string(model.ErrImage) && (newImages || !newDocuments):
 		_ = r.refuseImages() || r.refuseDocuments()
-	case f.Kind == string(model.ErrDocument):
+	case f.Kind == string(model.ErrDocument), !newImages:
 		_ = r.refuseDocuments() || r.refuseImages()
-	case len(r.nextExchange.pictures) == 0:
-		_ = r.refuseDocuments() || r.refuseImages()
-	case len(r.nextExchange.documents) == 0:
+	case !newDocuments:
 		r.refuseImages()
 	default:
 		r.refuseImages()

@@ -161,6 +161,8 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 		return model.ErrImage, true
 	case d.Code == tooLong, contextMessage(message):
 		return model.ErrContext, true
+	case strings.Contains(message, "payload size exceeds"): // Gemini
+		return model.ErrTooLarge, true
 	case policyMessage(message):
 		return model.ErrPolicy, true
 	case quotaMessage(message):
@@ -354,11 +356,10 @@ func searchMessage(message string) bool {
 }
 
 // imageMessage recognizes messages about unusable images, or about images at all: each
-// provider has a dozen, and some concern the message or the request that an image made
-// invalid.
+// provider has a dozen, and some concern the message that an image made invalid.
 func imageMessage(message string) bool {
 	return containsAny(
-		message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision", "payload size exceeds",
+		message, "image", "图片", "图像", "multimodal", "multi-modal", "support vision",
 	) ||
 		strings.Contains(message, "content") &&
 			containsAny(message, "must be a string", "expected a string", "valid string")

@@ -83,7 +83,7 @@ func TestStatus(t *testing.T) {
 		{"image, policy", 400, nil, openai("image_content_policy_violation", "no"), model.ErrImage},
 		{"image, too long, OpenAI", 400, nil, openai("string_above_max_length", "Invalid 'input[0].content[1].image_url': string too long. Expected a string with maximum length 20971520"), model.ErrImage},
 		{"text, too long, OpenAI", 400, nil, openai("string_above_max_length", "Invalid 'input[0].content': string too long. Expected a string with maximum length 10485760"), model.ErrContext},
-		{"images, too many bytes, Gemini", 400, nil, `[{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}]`, model.ErrImage},
+		{"images, too many bytes, Gemini", 400, nil, `[{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}]`, model.ErrTooLarge},
 		{"image, Mistral by way of OpenRouter", 400, nil, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"Image could not be loaded","provider_name":"Mistral"}}}`, model.ErrImage},
 		{"image, Zhipu", 400, nil, `{"error":{"code":"1210","message":"图片输入格式/解析错误"}}`, model.ErrImage},
 		{"any image, OpenRouter", 404, nil, `{"error":{"code":404,"message":"No endpoints found that support image input"}}`, model.ErrImage},

@@ -41,6 +41,7 @@ func errorInfo(f *event.Failure) any {
 		model.ErrReasoning:  "badRequest",
 		model.ErrImage:      "badRequest",
 		model.ErrDocument:   "badRequest",
+		model.ErrTooLarge:   "badRequest",
 		model.ErrToolSearch: "badRequest",
 		model.ErrPolicy:     "cyberPolicy",
 	}
