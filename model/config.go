@@ -52,6 +52,8 @@ type Traits struct {
 	// DocumentPages is how many pages of a PDF the model reads; 0 means that it receives
 	// the text of a PDF instead.
 	DocumentPages int
+	// PageTokens is how many tokens such a page has, image and text; 0 if unknown.
+	PageTokens int
 	// TextAfterCalls says that the wire format lets text follow a call within
 	// one response.
 	TextAfterCalls bool

@@ -318,7 +318,7 @@ func SummaryRequest(
 	}
 	request.Input = append(request.Input, model.Item{Role: model.User, Text: instruction})
 	b := BuiltRequest{Request: request, RequestStats: w.stats(), Changes: c.changes, Basis: c.basis}
-	b.Tokens, b.Summary = estimate(b.Request), true
+	b.Tokens, b.Summary = estimate(b.Request, target.pageTokens()), true
 	b.Answer = answer(w.window, w.maxOutput(), b.Tokens)
 	b.MaxTokens = b.Answer
 	return b

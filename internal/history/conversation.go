@@ -209,7 +209,7 @@ func (p *expectedAttempt) inLog(w *walk, log Log) bool {
 func (c *Conversation) begin(k key, log Log) {
 	k.specs = slices.Clone(k.specs)
 	refused := refusalsOf(k.target, log)
-	prefix := estimate(model.Request{System: k.system, Tools: k.specs})
+	prefix := estimate(model.Request{System: k.system, Tools: k.specs}, 0)
 	*c = Conversation{key: k, basis: k.basis(), walk: newWalk(k.target, refused, prefix), refused: refused}
 	if refused.marks == 0 && refused.firstTurn == 0 { // otherwise refusals bring earlier history back
 		c.walk.responsesFrom = log.compacted()

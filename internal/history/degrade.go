@@ -29,6 +29,10 @@ type RequestStats struct {
 	Tokens, Minimum int
 	// Fixed are the tokens of the instructions and the tools.
 	Fixed int
+	// Documents are the tokens of the documents that are sent as such, by their pages.
+	Documents int
+	// Attached reports that PDFs were attached to the turn's own inputs, however they are sent.
+	Attached bool
 	// Window is the assumed window of the model, 0 if unknown.
 	Window int
 	// Answer bounds the requested output in tokens, 0 for no bound.
@@ -71,12 +75,15 @@ func degradeSteps() []degradeStep {
 		{event.PartRefusedInputs, refusedEarlier, "the messages that it refused before"},
 		{event.PartReasoning, signatures, "the model's reasoning"},
 		{event.PartImages, images, "images"},
-		{event.PartDocuments, documents, "PDFs, of which it receives the text"},
+		{event.PartDocuments, documents, textOfDocuments},
 		{event.PartTools, tools, "the arguments and results of tool calls"},
 		{event.PartAnswers, answers, "everything the model said and did"},
 		{event.PartInputs, earlierTurns, "everything said before this turn"},
 	}
 }
+
+// textOfDocuments names what is left out together with what replaces it.
+const textOfDocuments = "PDFs, of which it receives the text"
 
 type degradeStep struct {
 	part event.Part
@@ -96,8 +103,8 @@ func (stats RequestStats) Remedy(s event.State, target Target, fault *model.Erro
 	switch {
 	case stats.Parts.Yield(fault.Kind, fault.Status):
 		return Remedy{Retry: true, Note: "asking again without what was refused"}
-	case fault.Kind == model.ErrContext:
-		return stats.overflow(target, fault)
+	case fault.Kind == model.ErrContext, fault.Kind == model.ErrTooLarge:
+		return stats.overflow(s, target, fault)
 	case stats.Summary: // the request for a summary can be the reason; compaction works without
 		return Remedy{}
 	case unexplained(fault.Kind, fault.Status):

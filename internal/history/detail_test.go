@@ -76,7 +76,7 @@ func TestEstimate(t *testing.T) {
 		},
 	}
 	const want = (30+60)/3 + 8 + (3+6+9+12)/3 + 8 + (30+3+6)/3 + 9/3 + 8 + 2*1600
-	if got := estimate(r); got != want {
+	if got := estimate(r, tokensPerPage); got != want {
 		t.Errorf("%d tokens, want %d", got, want)
 	}
 }

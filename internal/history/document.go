@@ -13,23 +13,27 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// attach adds the input's documents to its item: as documents where the model takes them, else
-// their text.
-func (w *walk) attach(item *model.Item, in event.Input) {
+// attach adds the input's documents to its item: as documents where the model takes them and has
+// room for them, else their text. It returns the former with their text, which the item leaves out.
+func (w *walk) attach(item *model.Item, in event.Input) (documents []event.Document) {
+	pages := 0
 	for _, d := range in.Documents {
-		why := w.documentOmitted(in, d)
-		if why == "" {
-			d.Text, d.Problem = "", "" // the model has the document itself
-			item.Documents = append(item.Documents, d)
+		why := w.documentOmitted(in, d, pages)
+		if why != "" {
+			item.Text = appendLine(item.Text, documentText(d, why))
 			continue
 		}
-		item.Text = appendLine(item.Text, documentText(d, why))
+		pages += max(d.Pages, 1)
+		documents = append(documents, d)
+		d.Text, d.Problem = "", "" // the model has the document itself
+		item.Documents = append(item.Documents, d)
 	}
+	return documents
 }
 
 // documentOmitted returns the reason why the model does not receive the document itself, "" if
-// there is none.
-func (w *walk) documentOmitted(in event.Input, d event.Document) string {
+// there is none. It receives so many pages of other documents of the same input.
+func (w *walk) documentOmitted(in event.Input, d event.Document, pages int) string {
 	switch most := w.target.DocumentPages; {
 	case most == 0:
 		return "the model does not take PDFs"
@@ -39,6 +43,8 @@ func (w *walk) documentOmitted(in event.Input, d event.Document) string {
 		return fmt.Sprintf("the model takes PDFs of at most %d pages", most)
 	case w.refused.omitDocuments[in.ID]:
 		return "the provider refused it"
+	case w.window > 0 && d.Text != "" && (pages+d.Pages)*w.target.pageTokens() > w.room():
+		return "its pages do not fit the model's window"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,7 +14,8 @@ const (
 	bytesPerToken = 3
 	// tokensPerItem and tokensPerImage are the tokens of an entry beside its text.
 	tokensPerItem, tokensPerImage = 8, 1600
-	// tokensPerPage are the tokens of a document's page, as text and as an image.
+	// tokensPerPage are the tokens of a document's page, as text and as an image, if the model's
+	// are unknown.
 	tokensPerPage = 2500
 	// tokensPerNote are the tokens of a note about an omission.
 	tokensPerNote = 40
@@ -135,8 +137,11 @@ func (e *entry) tokens() int {
 	if e.kind == dropped || e.kind == lost {
 		return 0
 	}
-	return tokens(e.Item)
+	return tokens(e.Item, e.pageTokens)
 }
+
+// pageTokens are the tokens of a document's page for the target.
+func (target Target) pageTokens() int { return cmp.Or(target.PageTokens, tokensPerPage) }
 
 // minimum is the length of the request with the inputs of the turn only.
 func (w *walk) minimum() int { return w.fixed() + w.inputTokens }
@@ -148,7 +153,15 @@ func (w *walk) isProtected(e entry) bool { return e.input != "" && e.turn == w.a
 // that nearly fills the window leaves some room.
 func (w *walk) enough() int { return w.minimum() + w.window/16 }
 
-func estimate(r model.Request) int {
+func pagesTokens(documents []event.Document, pageTokens int) (n int) {
+	for _, d := range documents {
+		n += pageTokens * max(d.Pages, 1)
+	}
+	return n
+}
+
+// estimate returns the tokens of a request whose documents have so many tokens a page.
+func estimate(r model.Request, pageTokens int) int {
 	n := (len(r.System) + len(r.Schema)) / bytesPerToken
 	for _, t := range r.Tools {
 		if t.Deferred != "" {
@@ -157,16 +170,14 @@ func estimate(r model.Request) int {
 		n += tokensPerItem + (len(t.Name)+len(t.Description)+len(t.Schema)+len(t.Grammar))/bytesPerToken
 	}
 	for _, i := range r.Input {
-		n += tokens(i)
+		n += tokens(i, pageTokens)
 	}
 	return n
 }
 
-func tokens(i model.Item) int {
+func tokens(i model.Item, pageTokens int) int {
 	n := tokensPerItem + tokensPerImage*len(i.Images)
-	for _, d := range i.Documents {
-		n += tokensPerPage * max(d.Pages, 1)
-	}
+	n += pagesTokens(i.Documents, pageTokens)
 	n += (len(i.Text) + len(i.Name) + len(i.Arguments)) / bytesPerToken
 	if i.Seal != nil {
 		n += len(i.Seal.Data) / bytesPerToken

@@ -100,8 +100,11 @@ func sum(list []entry) (n int) {
 
 // foldHuge shortens an input that exceeds the window, before other entries are shortened.
 func (s *shortening) foldHuge(list []entry) {
-	if sum(list) > s.to/2 {
-		foldText(&list[0])
+	if e := &list[0]; sum(list) > s.to/2 {
+		foldText(e)
+		if e.foldDocuments(); sum(list) > s.to/2 {
+			foldText(e)
+		}
 	}
 }
 
@@ -120,12 +123,22 @@ func foldText(e *entry) {
 
 func leaveOutImages(list []entry) {
 	e := &list[0]
-	for _, d := range e.Documents {
-		e.Text = appendLine(e.Text, fmt.Sprintf("[%s: omitted because there was no room for it]", documentName(d)))
-	}
-	if e.Documents = nil; len(e.Images) > 0 {
+	if e.foldDocuments(); len(e.Images) > 0 {
 		e.Text, e.Images = appendLine(e.Text, noImages(e.Images, "there was no room for it")), nil
 	}
+}
+
+// foldDocuments replaces the entry's documents by their texts, if these are shorter.
+func (e *entry) foldDocuments() {
+	const why = "there was no room for it"
+	for n, d := range e.Documents {
+		text := documentText(e.documents[n], why)
+		if len(text)/bytesPerToken > e.pageTokens*max(d.Pages, 1) {
+			text = fmt.Sprintf("[%s: omitted because %s]", documentName(d), why)
+		}
+		e.Text = appendLine(e.Text, text)
+	}
+	e.Documents, e.documents = nil, nil
 }
 
 func trimOutputs(list []entry) {
@@ -193,7 +206,7 @@ func (s *shortening) divideFresh() {
 		for n, e := range list {
 			if e.Role == model.Output {
 				places, outputs = append(places, n), append(outputs, e.Item)
-				room += tokens(e.Item) - tokensPerItem - tokensPerNote
+				room += e.tokens() - tokensPerItem - tokensPerNote
 			}
 		}
 		s.divide(outputs, max(room, 0)*bytesPerToken)

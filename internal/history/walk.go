@@ -38,10 +38,12 @@ type walk struct {
 	usage       usage
 	nearlyFull  bool // before the last request was shortened
 
-	total       int   // tokens of the entries
-	inputTokens int   // tokens of the turn's inputs
-	parts       Parts // of the entries, except earlierTurns
-	first       int   // the first turn with an entry, -1 without one
+	total          int   // tokens of the entries
+	inputTokens    int   // tokens of the turn's inputs
+	documentTokens int   // tokens of the entries' documents
+	attached       bool  // the turn's inputs have documents, or their text
+	parts          Parts // of the entries, except earlierTurns
+	first          int   // the first turn with an entry, -1 without one
 }
 
 // entry is an item of the conversation with its origin.
@@ -52,6 +54,10 @@ type entry struct {
 	response int    // number of its response, from 1; 0 for none
 	input    string // id of its input, "" for none
 	kind     entryKind
+	// documents are the item's documents with their text, and pageTokens the tokens of a page.
+	documents  []event.Document
+	pageTokens int
+	attached   bool // PDFs were attached to the input
 }
 
 type entryKind uint8
@@ -100,7 +106,9 @@ func (w *walk) count(e *entry) {
 	w.total += n
 	if w.isProtected(*e) {
 		w.inputTokens += n
+		w.attached = w.attached || e.attached
 	}
+	w.documentTokens += pagesTokens(e.Documents, e.pageTokens)
 	w.parts |= e.parts()
 	if w.first < 0 && e.Text != textEarlier {
 		w.first = e.turn
@@ -111,7 +119,7 @@ func (w *walk) count(e *entry) {
 func (w *walk) recount() {
 	w.rewrites++
 	w.usage = usage{} // it belonged to the previous entries
-	w.total, w.inputTokens, w.parts, w.first = 0, 0, 0, -1
+	w.total, w.inputTokens, w.documentTokens, w.attached, w.parts, w.first = 0, 0, 0, false, 0, -1
 	for n := range w.entries {
 		w.count(&w.entries[n])
 	}
@@ -139,7 +147,7 @@ func (w *walk) follow(log Log) {
 			return
 		}
 		w.at++
-		w.turnEntered, w.items, w.attempts, w.changes, w.inputTokens = false, 0, 0, 0, 0
+		w.turnEntered, w.items, w.attempts, w.changes, w.inputTokens, w.attached = false, 0, 0, 0, 0, false
 	}
 }
 
@@ -300,9 +308,11 @@ func (w *walk) inputs(inputs []event.Input) {
 			item.Images = nil
 			item.Text = appendLine(item.Text, noImages(in.Images, why))
 		}
-		w.attach(&item, in)
+		e := entry{turn: w.at, input: in.ID, pageTokens: w.target.pageTokens(), attached: len(in.Documents) > 0}
+		e.documents = w.attach(&item, in)
 		if !isBlank(item.Text) || len(item.Images) > 0 || len(item.Documents) > 0 {
-			w.add(item, in.ID)
+			e.Item = item
+			w.put(e)
 		}
 	}
 }
@@ -358,6 +368,8 @@ func (w *walk) stats() RequestStats {
 		Tokens:     w.tokens(),
 		Minimum:    w.minimum(),
 		Fixed:      w.fixed(),
+		Documents:  w.documentTokens,
+		Attached:   w.attached,
 		Window:     w.window,
 		Parts:      w.parts,
 		Counted:    w.counted(),

@@ -12,8 +12,9 @@ import (
 )
 
 // overflow handles a request that is too long for the model. It records the estimated window, so
-// that all later requests stay below.
-func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
+// that all later requests stay below. Documents yield before that if they are most of the request,
+// or if nothing else can be left out: their text is shorter.
+func (stats RequestStats) overflow(s event.State, target Target, fault *model.Error) Remedy {
 	window := stats.window(fault.Message)
 	r := Remedy{Change: &event.HistoryChanged{
 		Change: event.ChangeWindow, Provider: target.Provider, Model: target.Model, Tokens: window,
@@ -21,6 +22,9 @@ func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 	}}
 	shorter := stats.Tokens > stats.Minimum+minGain(stats.Minimum) &&
 		!cannotFit(stats.Minimum, min(window, cmp.Or(stats.Window, window)))
+	if stats.Documents > 0 && (!shorter || stats.Documents > stats.Tokens/2) {
+		return omitDocuments(s, target)
+	}
 	if shorter || stats.asksMuch(window) {
 		r.Retry, r.Note = true, "asking again with a shorter history"
 		if !shorter {
@@ -32,6 +36,23 @@ func (stats RequestStats) overflow(target Target, fault *model.Error) Remedy {
 	return r
 }
 
+// omitDocuments sends the text of all documents instead. It does not lower the window: how many
+// tokens a page has is a guess.
+func omitDocuments(s event.State, target Target) Remedy {
+	var left []event.Part
+	if trial := refusalsOf(target, LogOf(s)).trial; trial != nil {
+		left = trial.parts
+	}
+	return Remedy{
+		Change: &event.HistoryChanged{
+			Change: event.ChangeLeftOut, Provider: target.Provider, Model: target.Model,
+			LeftOut: leaveOut(left, event.PartDocuments),
+			Why:     "the request was too long; left out of the history: " + textOfDocuments,
+		},
+		Retry: true, Note: "asking again without " + textOfDocuments,
+	}
+}
+
 // tooLong explains to a person what is too long when nothing can be left out.
 func (stats RequestStats) tooLong() string {
 	if stats.Minimum-stats.Fixed < stats.Minimum/4 {
@@ -39,6 +60,14 @@ func (stats RequestStats) tooLong() string {
 			"the instructions and the tools alone are too long for the model, with about %d tokens. The session is kept; "+
 				"choose a model with a larger window, or fewer tools",
 			stats.Fixed,
+		)
+	}
+	if stats.Attached {
+		return fmt.Sprintf(
+			"the message and the text of its PDFs are too long for the model, with about %d tokens. Later requests "+
+				"have their beginning and their end. Attach fewer pages, or name a PDF in the working directory without "+
+				"attaching it: the model then reads it by page; you can continue the session",
+			stats.Minimum-stats.Fixed,
 		)
 	}
 	return fmt.Sprintf(

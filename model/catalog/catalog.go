@@ -54,7 +54,9 @@ type Model struct {
 	// DocumentPages is how many pages a PDF may have that it reads as a document; 0 if it
 	// reads none.
 	DocumentPages int
-	Thinking      Thinking
+	// PageTokens is how many tokens a page of such a PDF has; 0 if unknown.
+	PageTokens int
+	Thinking   Thinking
 	// Efforts are the efforts that it knows, least first.
 	Efforts []string
 	// Interleaved says that thinking between tool calls must be asked for by

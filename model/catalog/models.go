@@ -81,6 +81,8 @@ func addClaude(t Table) {
 const (
 	claudePages, claudePagesSmallWindow = 600, 100
 	geminiPages, gptPages               = 1000, 1000
+	// geminiPageTokens are more than the 560 of an image of medium resolution: the text counts too.
+	geminiPageTokens = 800
 )
 
 // add gives models what they can do. A copy of it in each place would be most of the
@@ -154,6 +156,7 @@ func addGemini(t Table) {
 		MaxOutput:     65_536,
 		Images:        true,
 		DocumentPages: geminiPages,
+		PageTokens:    geminiPageTokens,
 		Thinking:      ByEffort,
 		Efforts:       []string{"minimal", "low", "medium", "high"},
 	}
@@ -163,6 +166,7 @@ func addGemini(t Table) {
 	three.Efforts = three.Efforts[1:]
 	t.add(three, "gemini-3.1-pro")
 
-	budget := Model{Window: 1_048_576, MaxOutput: 65_536, Images: true, DocumentPages: geminiPages, Thinking: ByBudget}
+	budget := three
+	budget.Thinking, budget.Efforts = ByBudget, nil
 	t.add(budget, "gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite")
 }

@@ -12,7 +12,7 @@ func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		DocumentPages: known.DocumentPages, ReasoningField: true,
+		DocumentPages: known.DocumentPages, PageTokens: known.PageTokens, ReasoningField: true,
 	}
 }
 

@@ -15,7 +15,7 @@ func Traits(models catalog.Table, name string) model.Traits {
 	known, isKnown := models.Lookup(name)
 	return model.Traits{
 		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		DocumentPages: known.DocumentPages,
+		DocumentPages: known.DocumentPages, PageTokens: known.PageTokens,
 	}
 }
 
