@@ -48,11 +48,12 @@ type LoadedText struct {
 // Input is a message of a user.
 type Input struct {
 	ID, Text string
-	// Images and Documents count what was attached.
-	Images, Documents int
-	Omitted           bool   // the provider refused it
-	Ended             string // how its turn ended, unless it completed
-	Held              bool
+	// Images counts what was attached. Documents has the attached PDFs.
+	Images    int
+	Documents []event.Document
+	Omitted   bool   // the provider refused it
+	Ended     string // how its turn ended, unless it completed
+	Held      bool
 }
 
 // File is a file that calls have read or written.
@@ -165,7 +166,7 @@ func (l *Digest) inputs(t *event.Turn, scope Scope) {
 
 func inputOf(i event.Input, scope Scope, ended string) Input {
 	in := Input{
-		ID: i.ID, Text: i.Text, Images: len(i.Images), Documents: len(i.Documents),
+		ID: i.ID, Text: i.Text, Images: len(i.Images), Documents: i.Documents,
 		Held: i.Held, Omitted: scope.Omit[i.ID], Ended: ended,
 	}
 	if i.Command {

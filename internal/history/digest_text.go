@@ -19,41 +19,45 @@ const (
 // of the other facts, the latest stay.
 func (l Digest) Text(room int) string {
 	var out string
-	for _, share := range []struct{ input, files, commands, loaded int }{
-		{16 << 10, maxFiles, maxCommands, 64 << 10},
-		{4 << 10, maxFiles, maxCommands, 32 << 10},
-		{4 << 10, maxFiles / 2, maxCommands / 2, 16 << 10},
-		{1 << 10, maxFiles / 4, maxCommands / 4, 8 << 10},
-		{300, maxFiles / 8, maxCommands / 8, 2 << 10},
-		{100, 5, 5, 0},
+	for _, s := range []share{
+		{16 << 10, maxFiles, maxCommands, 64 << 10, 16 << 10},
+		{4 << 10, maxFiles, maxCommands, 32 << 10, 16 << 10},
+		{4 << 10, maxFiles / 2, maxCommands / 2, 16 << 10, 8 << 10},
+		{1 << 10, maxFiles / 4, maxCommands / 4, 8 << 10, 4 << 10},
+		{300, maxFiles / 8, maxCommands / 8, 2 << 10, 0},
+		{100, 5, 5, 0, 0},
 	} {
-		if out = l.text(share.input, len(l.Inputs), share.files, share.commands, share.loaded); len(out) <= room {
+		if out = l.text(s, len(l.Inputs)); len(out) <= room {
 			return out
 		}
 	}
 	inputs := len(l.Inputs)
 	for inputs > 1 && len(out) > room {
 		inputs /= 2
-		out = l.text(100, inputs, 5, 5, 0)
+		out = l.text(share{100, 5, 5, 0, 0}, inputs)
 	}
 	return out
 }
 
-// text returns the digest with bounds for the bytes of each input, the latest inputs, files and
-// commands, and the bytes of loaded texts.
-func (l Digest) text(input, inputs, files, commands, loaded int) string {
+// share bounds the parts of a digest: the bytes of each input, the latest files and commands, and
+// the bytes of loaded texts and of the texts of PDFs.
+type share struct{ input, files, commands, loaded, documents int }
+
+// text returns the digest within the bounds, with the latest inputs.
+func (l Digest) text(s share, inputs int) string {
 	var b strings.Builder
-	l.writeInputs(&b, "User messages, in order", l.Inputs, input, inputs)
-	l.writeInputs(&b, "Sent by the user and still waiting", l.Waiting, input, len(l.Waiting))
-	l.writePlan(&b, commands)
-	l.writeLoaded(&b, bound.NewBudget(loaded))
-	if list, left := latest(l.Files, files); len(list) > 0 {
+	l.writeInputs(&b, "User messages, in order", l.Inputs, s.input, inputs)
+	l.writeInputs(&b, "Sent by the user and still waiting", l.Waiting, s.input, len(l.Waiting))
+	l.writePlan(&b, s.commands)
+	l.writeLoaded(&b, bound.NewBudget(s.loaded))
+	l.writeDocuments(&b, bound.NewBudget(s.documents))
+	if list, left := latest(l.Files, s.files); len(list) > 0 {
 		heading(&b, "Files", left)
 		for _, f := range list {
 			b.WriteString(f.line())
 		}
 	}
-	if list, left := latest(l.Commands, commands); len(list) > 0 {
+	if list, left := latest(l.Commands, s.commands); len(list) > 0 {
 		heading(&b, "Commands that ran", left)
 		for _, c := range list {
 			b.WriteString(c.line())
@@ -69,7 +73,7 @@ func (l Digest) text(input, inputs, files, commands, loaded int) string {
 			b.WriteString("\n")
 		}
 	}
-	l.writeChildren(&b, commands)
+	l.writeChildren(&b, s.commands)
 	if len(l.Approvals) > 0 {
 		heading(&b, "Allowed by the user for the session", 0)
 		for _, a := range l.Approvals {
@@ -101,9 +105,7 @@ func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes
 		if i.Images > 0 {
 			fmt.Fprintf(b, ", with %d images", i.Images)
 		}
-		if i.Documents > 0 {
-			fmt.Fprintf(b, ", with %d PDFs", i.Documents)
-		}
+		b.WriteString(documentsLine(i.Documents))
 		if i.Held {
 			b.WriteString(", held: it runs with the next message")
 		}

@@ -20,7 +20,7 @@
 //
 // compact.go plans a compaction. The digest is the part that a compaction keeps beside the
 // model's summary: inputs, files and their state on disk, commands with exit codes, the
-// plan, child agents, jobs, approvals, skills. digest.go reads it from the log,
+// plan, child agents, jobs, approvals, skills, PDFs. digest.go reads it from the log,
 // digest_check.go compares its files with the disk, and digest_text.go writes it; no model
 // is asked. Whether and when to compact is decided in internal/turn.
 //
@@ -31,6 +31,7 @@
 //   - document.go: PDFs, or their text
 //   - room.go: the length of the request, the room for an answer, the share of each output
 //   - digest_loaded.go: instructions and skills that the digest repeats
+//   - digest_documents.go: names and texts of PDFs that the digest repeats
 //   - toolsearch.go: whether the provider searches deferred tools
 //
 // The order in which parts are left out of a request that is too long is decided in shorten.go.

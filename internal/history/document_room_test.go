@@ -123,3 +123,33 @@ func TestShorteningKeepsTextOfDocuments(t *testing.T) {
 		t.Errorf("changes %+v", b.Changes)
 	}
 }
+
+// A compaction keeps the names of documents, and their texts as far as there is room.
+func TestDigestKeepsDocuments(t *testing.T) {
+	p := newTape(t)
+	for _, name := range []string{"old.pdf", "new.pdf"} {
+		d := pdfOf(name, 3)
+		d.Text += strings.Repeat(" word", 2_000)
+		p.read(d).attempt().text("fine").whole().ends(event.Complete())
+	}
+	digest := history.Read(p.state, history.Scope{})
+	for room, want := range map[int][]string{
+		1 << 20: {"words of old.pdf", "words of new.pdf"}, 14 << 10: {"words of new.pdf"}, 2 << 10: nil,
+	} {
+		text := digest.Text(room)
+		if len(text) > room || !strings.Contains(text, `with the PDF "old.pdf" (3 pages)] Sum up.`) {
+			t.Errorf("%d bytes in a room of %d:\n%.500s", len(text), room, text)
+		}
+		if got := strings.Count(text, "words of"); got != len(want) {
+			t.Errorf("in %d bytes, %d texts:\n%.3000s", room, got, text)
+		}
+		for _, words := range want {
+			if !strings.Contains(text, words) {
+				t.Errorf("in %d bytes, %q is missing", room, words)
+			}
+		}
+	}
+	if n := strings.Count(digest.Text(1<<20), "it ends at the mark"); n != 2 {
+		t.Errorf("%d texts are between marks", n)
+	}
+}
