@@ -27,7 +27,7 @@ func (w *Workspace) readPages(ctx context.Context, p place, r io.Reader, in Read
 		return tool.Result{}, fmt.Errorf("cannot read %q: %w", p.Shown, err)
 	}
 	if e.Pages > 0 && from > e.Pages {
-		return tool.Result{}, fmt.Errorf("page %d is beyond the end: %q has %s", from, p.Shown, pdf.Pages(e.Pages))
+		return tool.Result{}, fmt.Errorf("cannot show page %d of %q: %s", from, p.Shown, e.Problem)
 	}
 	if len(e.Text) == 0 {
 		return tool.Result{Output: fmt.Sprintf("%s is a PDF, %s; its text cannot be read: %s", p.Shown,

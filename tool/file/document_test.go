@@ -33,7 +33,7 @@ func TestReadPDF(t *testing.T) {
 		{args{"path": "three.pdf", "offset": 2, "limit": 1}, []string{
 			"--- page 2\nSecond.\n", "(pages 2-2 of 3; read on with offset 3)",
 		}},
-		{args{"path": "three.pdf", "offset": 9}, []string{"page 9 is beyond the end", "has 3 pages"}},
+		{args{"path": "three.pdf", "offset": 9}, []string{`cannot show page 9 of "three.pdf": it ends with page 3`}},
 		{args{"path": "locked.pdf"}, []string{"is a PDF", "it is encrypted"}},
 		{args{"path": "bad.pdf"}, []string{"is a PDF", "it is cut off"}},
 		{args{"path": "junk.pdf"}, []string{"--- page 1\nAfter junk.\n"}},

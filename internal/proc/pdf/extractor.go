@@ -71,10 +71,10 @@ func read(data []byte, from, limit int, deadline time.Time) (out Extracted) {
 	if err != nil {
 		return Extracted{Problem: problem(err), Encrypted: isEncryption(err)}
 	}
+	t := tree{nodes: maxNodes}
 	var pages []pdf.Page
 	err = guard(func() {
 		out.Encrypted = !r.Trailer().Key("Encrypt").IsNull()
-		t := tree{nodes: maxNodes}
 		t.add(r.Trailer().Key("Root").Key("Pages"), 0)
 		pages = t.pages
 	})
@@ -86,6 +86,9 @@ func read(data []byte, from, limit int, deadline time.Time) (out Extracted) {
 	case len(pages) == 0:
 		out.Problem = "it has no pages"
 		return out
+	case out.From > len(pages) && t.isCut:
+		out.Problem = uncounted(len(pages))
+		return out
 	case out.From > len(pages):
 		out.Problem = fmt.Sprintf("it ends with page %d", len(pages))
 		return out
@@ -94,6 +97,20 @@ func read(data []byte, from, limit int, deadline time.Time) (out Extracted) {
 	if limit > 0 {
 		pages = pages[:min(limit, len(pages))]
 	}
+	readPages(&out, pages, deadline)
+	if t.isCut && out.Problem == "" && out.From+len(out.Text) > out.Pages {
+		out.Problem = uncounted(out.Pages)
+	}
+	return out
+}
+
+// uncounted says that the tree of pages was cut after so many.
+func uncounted(pages int) string {
+	return fmt.Sprintf("it has more pages than the %d that settle counts", pages)
+}
+
+// readPages adds the texts of pages until the deadline, or until the text is too long.
+func readPages(out *Extracted, pages []pdf.Page, deadline time.Time) {
 	room := MaxText
 	for n, page := range pages {
 		if time.Now().After(deadline) {
@@ -112,7 +129,6 @@ func read(data []byte, from, limit int, deadline time.Time) (out Extracted) {
 		room -= len(text)
 		out.Text = append(out.Text, text)
 	}
-	return out
 }
 
 // open parses the file's table of objects. The parser wants a version up to 1.7 in the first
@@ -174,12 +190,17 @@ func isEncryption(err error) bool {
 // tree collects the leaves of the tree of pages.
 type tree struct {
 	pages []pdf.Page
-	nodes int // that may still be visited
+	nodes int  // that may still be visited
+	isCut bool // not all were visited
 }
 
 func (t *tree) add(node pdf.Value, depth int) {
 	children := node.Key("Kids")
-	for i := 0; i < children.Len() && len(t.pages) < maxPages && t.nodes > 0 && depth < maxDepth; i++ {
+	for i := range children.Len() {
+		if len(t.pages) == maxPages || t.nodes == 0 || depth == maxDepth {
+			t.isCut = true
+			return
+		}
 		t.nodes--
 		child := children.Index(i)
 		switch {
