@@ -14,8 +14,13 @@ import (
 // key.
 const renewDelay = time.Minute
 
+// expiryGrace is how long before the end of AWS credentials a key_command runs again. The programs
+// of AWS print new ones some minutes before.
+const expiryGrace = time.Minute
+
 // key is a provider's key for all agents that share an account. The output of a key_command
-// expires: settle runs it once more when the provider refuses the key.
+// expires: settle runs it once more when the provider refuses the key, and before AWS credentials
+// expire that say when.
 type key struct {
 	// fetch runs the key_command; nil for none.
 	fetch func(context.Context) (string, error)
@@ -23,21 +28,36 @@ type key struct {
 
 	mu        sync.Mutex // guards the fields below
 	value     string
+	expires   time.Time // zero if unknown
 	vain      time.Time // time of the last fetch that returned the refused key
 	redactors []weak.Pointer[redact.Redactor]
 }
 
 func newKey(value string, fetch func(context.Context) (string, error)) *key {
-	k := &key{fetch: fetch, value: value, token: make(chan struct{}, 1)}
+	k := &key{fetch: fetch, value: value, expires: sigv4.Expiration(value), token: make(chan struct{}, 1)}
 	k.token <- struct{}{} // never blocks: the buffer has room
 	return k
 }
 
-// get is the Key of a [transport.Endpoint].
-func (k *key) get(context.Context) (string, error) {
+// get is the Key of a [transport.Endpoint]. If the key cannot be renewed, get returns the old one:
+// the provider decides.
+func (k *key) get(ctx context.Context) (string, error) {
+	value, expires := k.current()
+	if k.fetch == nil || expires.IsZero() || time.Until(expires) > expiryGrace {
+		return value, nil
+	}
+	if _, err := k.renew(ctx, value); err != nil && ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	value, _ = k.current()
+	return value, nil
+}
+
+// current returns the key and the time at which it expires, which is zero if it is unknown.
+func (k *key) current() (value string, expires time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.value, nil
+	return k.value, k.expires
 }
 
 // masked makes the redactor mask the key and all later keys while the redactor is in use.
@@ -74,7 +94,7 @@ func (k *key) set(value string) bool {
 		}
 	}
 	changed := k.value != value
-	k.value = value
+	k.value, k.expires = value, sigv4.Expiration(value)
 	return changed
 }
 

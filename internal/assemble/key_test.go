@@ -135,3 +135,37 @@ func TestRequestsRenewTheKey(t *testing.T) {
 		t.Errorf("%d were refused; carried %q", refused.Load(), carried)
 	}
 }
+
+// AWS credentials are renewed before they expire; if the command fails, the old ones are used.
+func TestCredentialsAreRenewedBeforeExpiration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs, failed := 0, error(nil)
+		next := func() string {
+			return fmt.Sprintf(`{"AccessKeyId": "A%d", "SecretAccessKey": "s", "Expiration": %q}`, runs,
+				time.Now().Add(time.Hour).Format(time.RFC3339))
+		}
+		k := newKey(next(), func(context.Context) (string, error) {
+			runs++
+			return next(), failed
+		})
+		check := func(when string, want int) {
+			t.Helper()
+			if got, err := k.get(t.Context()); err != nil || !strings.Contains(got, fmt.Sprintf(`"A%d"`, want)) {
+				t.Errorf("%s: %s, %v", when, got, err)
+			}
+		}
+		check("at first", 0)
+		<-time.After(time.Hour - expiryGrace)
+		check("before the end", 1)
+		check("later", 1)
+		failed = errors.New("no network")
+		<-time.After(time.Hour)
+		check("without new ones", 1)
+		failed = nil
+		check("with new ones", 3)
+		stays := newKey("a-key-without-an-end", func(context.Context) (string, error) { return "another", nil })
+		if got, err := stays.get(t.Context()); got != "a-key-without-an-end" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}

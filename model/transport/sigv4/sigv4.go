@@ -23,6 +23,7 @@ type Credentials struct {
 	AccessKeyID     string `json:"AccessKeyId"`
 	SecretAccessKey string `json:"SecretAccessKey"`
 	SessionToken    string `json:"SessionToken,omitempty"`
+	Expiration      string `json:"Expiration,omitempty"` // RFC 3339
 }
 
 // Parse reads credentials. Its errors contain nothing of them.
@@ -44,6 +45,20 @@ func Secrets(text string) []string {
 		return nil
 	}
 	return []string{c.SecretAccessKey, c.SessionToken}
+}
+
+// Expiration returns when credentials expire; the zero time if they do not say so, and for other
+// texts.
+func Expiration(text string) time.Time {
+	c, err := Parse(text)
+	if err != nil {
+		return time.Time{}
+	}
+	expires, err := time.Parse(time.RFC3339, c.Expiration)
+	if err != nil {
+		return time.Time{}
+	}
+	return expires
 }
 
 // Signer signs requests for one service in one region.

@@ -51,3 +51,17 @@ func TestParse(t *testing.T) {
 		t.Error("an API key has parts")
 	}
 }
+
+func TestExpiration(t *testing.T) {
+	const head = `{"AccessKeyId": "a", "SecretAccessKey": "s"`
+	for text, want := range map[string]time.Time{
+		head + `, "Expiration": "2026-11-28T18:00:00+00:00"}`: time.Date(2026, 11, 28, 18, 0, 0, 0, time.UTC),
+		head + `, "Expiration": "soon"}`:                      {},
+		head + "}":                                            {},
+		"a key":                                               {},
+	} {
+		if got := sigv4.Expiration(text); !got.Equal(want) {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
