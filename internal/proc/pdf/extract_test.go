@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -126,14 +125,4 @@ func TestExtractBoundsExtractors(t *testing.T) {
 	if <-slots; len(slots) != 0 {
 		t.Errorf("%d slots are still taken", len(slots))
 	}
-}
-
-func TestTryFile(t *testing.T) {
-	data, err := os.ReadFile(os.Getenv("TRY_PDF"))
-	if err != nil {
-		return
-	}
-	got, err := Extract(t.Context(), data, 1, 4)
-	t.Log(got.Pages, got.Problem, got.Unreadable, got.Encrypted, err)
-	t.Log(strings.Join(got.Text, "\n=====\n"))
 }
