@@ -2,8 +2,28 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
+
+// narrower reports whether a list selects nothing that the other one does not; nil is everything.
+func narrower(list, than []string) bool {
+	return than == nil || list != nil && !slices.ContainsFunc(list, func(name string) bool {
+		return !slices.Contains(than, name)
+	})
+}
+
+// A project can tighten only what the loader can compare.
+func TestTighteningSettingsAreComparable(t *testing.T) {
+	for _, k := range settings() {
+		if k.project == tightens && (k.looseness == nil) == (k.list == nil) {
+			t.Errorf("%s has no order of its values, or two", k.key)
+		}
+		if k.project != refused && k.project != fills && k.project != tightens {
+			t.Errorf("%s has no rule for projects", k.key)
+		}
+	}
+}
 
 // A project's file is untrusted: for any content, Load accepts or refuses it, and no
 // setting becomes looser.
@@ -12,6 +32,7 @@ func FuzzProject(f *testing.F) {
 	f.Add("max_steps = 3\ntools = ['read']\n[providers.x]\nwire = 'chat'")
 	f.Add("a.b.'c d' = {x = [1, {y = 1979-05-27}]}\n[[z]]\n[z.y]\n\"\\u0041\" = '''\n'''")
 	f.Add("model = 'a/b'\nretries = 0\nretry_for = 0\nstall_timeout = '0s'")
+	f.Add("[lsp]\nservers = ['gopls', 'gopls']\nuse = 'off'\n[sandbox]\ngit = 'write'")
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := parse("project", []byte(text))
 		if err != nil {
@@ -27,6 +48,9 @@ func FuzzProject(f *testing.F) {
 		}
 		for _, k := range l.settings {
 			if k.project == tightens && k.looseness != nil && k.looseness(&l.Settings) > k.looseness(&before) {
+				t.Errorf("%s went from %v to %v", k.key, k.get(&before), k.get(&l.Settings))
+			}
+			if k.project == tightens && k.list != nil && !narrower(*k.list(&l.Settings), *k.list(&before)) {
 				t.Errorf("%s went from %v to %v", k.key, k.get(&before), k.get(&l.Settings))
 			}
 			if k.project == refused && !reflect.DeepEqual(k.get(&l.Settings), k.get(&before)) {

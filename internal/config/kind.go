@@ -138,7 +138,8 @@ func names(key string, field func(*Settings) *[]string) *setting {
 			*field(s), err = asNames(value)
 			return err
 		},
-		get: func(s *Settings) any { return *field(s) },
+		get:  func(s *Settings) any { return *field(s) },
+		list: field,
 	}
 }
 

@@ -56,8 +56,8 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 		if l.origin(k.key).Kind == File {
 			return // the user's value wins
 		}
-	case k.key == "tools":
-		want.Tools = l.narrowed(t, want.Tools)
+	case k.list != nil:
+		*k.list(&want) = l.narrowed(t, k, *k.list(&want))
 	case k.looseness(&want) > k.looseness(&l.Settings):
 		l.ignored(t, k.key, fmt.Sprintf("%s is looser than %s, and a project may only tighten", shown(k.get(&want)),
 			l.inForce(k)))
@@ -69,20 +69,25 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 	l.Origins[k.key] = Origin{Kind: Project, Where: t.where(key)}
 }
 
-// narrowed returns the tools that both the user and the project select.
-func (l *loader) narrowed(t *table, want []string) []string {
-	if l.Tools == nil {
+// narrowed returns the names that both the user and the project select.
+func (l *loader) narrowed(t *table, k *setting, want []string) []string {
+	selected := *k.list(&l.Settings)
+	if selected == nil {
 		return want
 	}
 	both := []string{}
 	for _, name := range want {
-		if slices.Contains(l.Tools, name) {
+		if slices.Contains(selected, name) {
 			both = append(both, name)
 		}
 	}
 	if len(both) < len(want) {
-		l.ignored(t, "tools", fmt.Sprintf("only %s of %s are allowed by %s, and a project may only tighten",
-			shown(both), shown(want), l.origin("tools")))
+		allowed := "none"
+		if len(both) > 0 {
+			allowed = "only " + shown(both)
+		}
+		l.ignored(t, k.key, fmt.Sprintf("%s of %s are allowed by %s, and a project may only tighten",
+			allowed, shown(want), l.origin(k.key)))
 	}
 	return both
 }

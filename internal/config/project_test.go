@@ -47,6 +47,16 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 			"more tools", "tools=['read','grep']", "tools=['read','shell']", "tools", "read",
 			"only read of read,shell are allowed by",
 		},
+		{"servers", "", "[lsp]\nservers=['gopls']", "lsp.servers", "gopls", ""},
+		{"no servers", "", "lsp.servers=[]", "lsp.servers", "", ""},
+		{
+			"more servers", "lsp.servers=['gopls']", "lsp.servers=['gopls','rust-analyzer']", "lsp.servers", "gopls",
+			"only gopls of gopls,rust-analyzer are allowed by",
+		},
+		{
+			"other servers", "lsp.servers=['gopls']", "lsp.servers=['rust-analyzer']", "lsp.servers", "",
+			"none of rust-analyzer are allowed by",
+		},
 		{
 			"release", "", "jobs.release='allow'", "jobs.release", "run: allow; elsewhere: ask",
 			"allow is looser than the default",

@@ -271,8 +271,10 @@ type setting struct {
 	project rule
 	set     func(s *Settings, value any) error
 	get     func(s *Settings) any
-	// looseness orders values for a project's file: a greater value is looser.
+	// looseness orders values for a project's file: a greater value is looser. A list has none:
+	// a project's file can only shorten it, and nil is everything.
 	looseness func(s *Settings) float64
+	list      func(s *Settings) *[]string
 }
 
 func settings() []*setting {
