@@ -301,7 +301,7 @@ func (f *pluginsFlags) stage(
 	staged, err = plugins.Stage(ctx, store, from, snapshot, folder, name)
 	if err == nil && f.digest != "" && staged.Digest != f.digest {
 		err = errors.Join(
-			fmt.Errorf("its content has the digest %s, not %s", staged.Digest, f.digest), store.Unstage(staged.Record),
+			fmt.Errorf("its content has the digest %s, not %s", staged.Digest, f.digest), store.Unstage(staged),
 		)
 	}
 	return staged, err
@@ -387,7 +387,7 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 	staged, err := f.stage(ctx, s, store, from, func(plugins.Snapshot) (string, error) { return old.Path, nil })
 	if err == nil && staged.Name != old.Name {
 		err = errors.Join(fmt.Errorf("it is now called %q; add it by that name", staged.Name),
-			store.Unstage(staged.Record))
+			store.Unstage(staged))
 	}
 	if err != nil {
 		return failed(fmt.Errorf("cannot update the plugin %q: %w; it stays as it was", old.Name, err))
@@ -400,7 +400,6 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 
 // sameContent records where the trusted content of a plugin comes from now.
 func (s *streams) sameContent(store plugin.Store, old *plugin.Plugin, staged plugin.Plugin) error {
-	staged.Disabled, staged.Added = old.Disabled, old.Added
 	fmt.Fprintf(s.stderr, "The plugin %s is as you trusted it.\n", old.Name)
 	return store.Record(staged.Record)
 }
@@ -412,7 +411,6 @@ const copyAge = 7 * 24 * time.Hour
 func (f *pluginsFlags) replace(
 	ctx context.Context, s *streams, store plugin.Store, old *plugin.Plugin, staged plugin.Plugin, command string,
 ) error {
-	staged.Disabled = old.Disabled
 	trusted, err := f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
 		changed := plugin.Changes(store.Trusted(old.Record), store.Trusted(staged.Record))
 		fmt.Fprintf(to, "Plugin %s: what differs from what you trusted (- before, + now):\n", staged.Name)
@@ -436,17 +434,17 @@ func (f *pluginsFlags) decide(
 ) (trusted bool, err error) {
 	parts := plugins.Inventory(&staged, s.getenv)
 	if err := show(s.stderr, parts); err != nil {
-		return false, failed(errors.Join(err, store.Unstage(staged.Record)))
+		return false, failed(errors.Join(err, store.Unstage(staged)))
 	}
 	if !f.yes && !s.person() {
-		return false, failed(errors.Join(store.Unstage(staged.Record), fmt.Errorf(
+		return false, failed(errors.Join(store.Unstage(staged), fmt.Errorf(
 			"no person can be asked here; nothing was trusted; to trust exactly this content: %s", command)))
 	}
 	if !f.yes {
 		fmt.Fprintf(s.stderr, "Trust the plugin %s with %s? Its programs run with your rights. [y/N] ", staged.Name,
 			plugins.Summary(parts))
 		if !isYes(ctx, s.stdin) {
-			if err := store.Unstage(staged.Record); err != nil || ctx.Err() != nil {
+			if err := store.Unstage(staged); err != nil || ctx.Err() != nil {
 				return false, failed(errors.Join(err, context.Cause(ctx)))
 			}
 			fmt.Fprintln(s.stderr, "Nothing was trusted.")

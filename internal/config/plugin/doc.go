@@ -12,8 +12,8 @@
 // directory, which sandboxed commands cannot change. A copy that does not have the trusted
 // digest is not used. A source that differs from the copy is only reported.
 //
-// Read store.go first. tree.go reads a folder without following links and computes digests;
-// manifest.go finds the parts of a plugin. Package config turns the parts into hooks and
-// servers, internal/skills reads the rest, and internal/client/plugins fetches plugins and
-// shows them.
+// Read store.go first. lock.go has the lock for all changes, tree.go reads a folder without
+// following links and computes digests, manifest.go finds the parts of a plugin. Package config
+// turns the parts into hooks and servers, internal/skills reads the rest, and
+// internal/client/plugins fetches plugins and shows them.
 package plugin

@@ -52,8 +52,9 @@ type Plugin struct {
 	// Drift are the files in which the source directory differs from the trusted copy.
 	Drift []string
 
-	store Store
-	sums  map[string][sha256.Size]byte
+	store  Store
+	sums   map[string][sha256.Size]byte
+	copied bool // Stage wrote the copy, and did not find it
 }
 
 // Used reports whether sessions use the plugin.
@@ -264,43 +265,57 @@ func (s Store) Trusted(r Record) string {
 	return string(list)
 }
 
-// Stage writes a copy of a tree, whose content must be kept. Nothing uses the copy until
-// Record records its digest.
+// Stage writes a copy of a tree, whose content must be kept, or returns a copy that is there.
+// Nothing uses the copy until Record records its digest.
 func (s Store) Stage(r Record, t Tree) (Plugin, error) {
-	if s.dir == "" {
-		return Plugin{}, errors.New("there is no data directory")
-	}
 	t.sort()
 	r.Digest, r.Omitted = t.Digest(), t.Omitted
 	if n := len(r.Omitted); n > maxOmitted {
 		left := fmt.Sprintf("%d more entries that are no files", n-maxOmitted)
 		r.Omitted = append(slices.Clone(r.Omitted[:maxOmitted]), left)
 	}
-	if p := s.Open(r); p.Problem == "" && s.Trusted(r) != "" {
-		return p, nil // it was copied before
-	}
+	var p Plugin
+	err := s.locked(func() error {
+		if p = s.Open(r); p.Problem == "" && s.Trusted(r) != "" {
+			s.touch(r) // Prune keeps it while the user decides
+			return nil
+		}
+		if err := s.copy(r, t); err != nil {
+			return err
+		}
+		if p = s.Open(r); p.Problem != "" {
+			return errors.Join(errors.New(p.Problem), s.removeCopy(r))
+		}
+		p.copied = true
+		return nil
+	})
+	return p, err
+}
+
+// copy writes the copy of a tree with its list of files.
+func (s Store) copy(r Record, t Tree) error {
 	root := s.rootOf(r.Name, r.Digest)
 	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
-		return Plugin{}, err
+		return err
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(root), ".new-")
 	if err != nil {
-		return Plugin{}, err
+		return err
 	}
 	if err = write(temporary, t); err == nil {
 		err = errors.Join(removeTree(root), os.Rename(temporary, root))
 	}
 	if err != nil {
-		return Plugin{}, errors.Join(err, removeTree(temporary))
+		return errors.Join(err, removeTree(temporary))
 	}
-	if err := errors.Join(disk.Replace(root+listSuffix, []byte(t.List())), chmodTree(root, 0o500)); err != nil {
-		return Plugin{}, err
-	}
-	p := s.Open(r)
-	if p.Problem != "" {
-		return p, errors.Join(errors.New(p.Problem), s.Unstage(r))
-	}
-	return p, nil
+	return errors.Join(disk.Replace(root+listSuffix, []byte(t.List())), chmodTree(root, 0o500))
+}
+
+// touch starts the age of a copy, which Prune compares; a missing copy has none.
+func (s Store) touch(r Record) {
+	root, now := s.rootOf(r.Name, r.Digest), time.Now()
+	_ = os.Chtimes(root, now, now)
+	_ = os.Chtimes(root+listSuffix, now, now)
 }
 
 // write writes the files of a tree below an empty folder, with the mode 0400 or 0500.
@@ -358,16 +373,28 @@ func removeTree(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// Unstage removes the copy of a record, unless the user trusts it.
-func (s Store) Unstage(r Record) error {
-	records, err := s.Records()
-	if err != nil || slices.ContainsFunc(records, func(known Record) bool {
-		return known.Name == r.Name && known.Digest == r.Digest
-	}) {
-		return err
+// Unstage removes the copy that Stage wrote, unless the user trusts it. A copy that Stage found
+// stays: open sessions can use an earlier version.
+func (s Store) Unstage(p Plugin) error {
+	if !p.copied {
+		return nil
 	}
+	return s.locked(func() error {
+		records, err := s.Records()
+		if err != nil || slices.ContainsFunc(records, p.is) {
+			return err
+		}
+		return s.removeCopy(p.Record)
+	})
+}
+
+// is reports whether a record has the name and the content of the plugin.
+func (p *Plugin) is(r Record) bool { return r.Name == p.Name && r.Digest == p.Digest }
+
+// removeCopy removes the copy of a record.
+func (s Store) removeCopy(r Record) error {
 	root := s.rootOf(r.Name, r.Digest)
-	err = removeTree(root)
+	err := removeTree(root)
 	if failure := os.Remove(root + listSuffix); failure != nil && !errors.Is(failure, fs.ErrNotExist) {
 		err = errors.Join(err, failure)
 	}
@@ -376,21 +403,27 @@ func (s Store) Unstage(r Record) error {
 }
 
 // Record records a staged plugin: the user trusts it. It replaces an earlier record of the
-// name, whose copy stays for the sessions that are open: the age that Prune compares begins now.
+// name, and keeps whether that one is disabled. The earlier copy stays for the sessions that are
+// open: the age that Prune compares begins now.
 func (s Store) Record(r Record) error {
-	if err := os.MkdirAll(s.DataOf(r.Name), 0o700); err != nil {
-		return err
-	}
 	return s.change(func(list []Record) ([]Record, error) {
+		if p := s.Open(r); p.Problem != "" || s.Trusted(r) == "" {
+			return nil, fmt.Errorf("the copy of the plugin %q was removed or changed meanwhile; run the command again",
+				r.Name)
+		}
 		for _, known := range list {
-			if known.Name == r.Name && known.Digest != r.Digest {
-				root, now := s.rootOf(known.Name, known.Digest), time.Now()
-				_ = os.Chtimes(root, now, now) // a missing copy has no age
-				_ = os.Chtimes(root+listSuffix, now, now)
+			if known.Name != r.Name {
+				continue
+			}
+			r.Disabled = known.Disabled
+			if known.Digest == r.Digest {
+				r.Added = known.Added
+			} else {
+				s.touch(known)
 			}
 		}
 		list = slices.DeleteFunc(list, func(known Record) bool { return known.Name == r.Name })
-		return append(list, r), nil
+		return append(list, r), os.MkdirAll(s.DataOf(r.Name), 0o700)
 	})
 }
 
@@ -408,18 +441,20 @@ func (s Store) Enable(name string, on bool) error {
 
 // Remove removes a plugin, its copies and its data.
 func (s Store) Remove(name string) error {
-	err := s.change(func(list []Record) ([]Record, error) {
-		n := len(list)
-		list = slices.DeleteFunc(list, func(known Record) bool { return known.Name == name })
-		if len(list) == n {
-			return nil, &UnknownError{name}
+	return s.locked(func() error {
+		err := s.rewrite(func(list []Record) ([]Record, error) {
+			n := len(list)
+			list = slices.DeleteFunc(list, func(known Record) bool { return known.Name == name })
+			if len(list) == n {
+				return nil, &UnknownError{name}
+			}
+			return list, nil
+		})
+		if err != nil {
+			return err
 		}
-		return list, nil
+		return errors.Join(removeTree(filepath.Join(s.dir, "trees", name)), os.RemoveAll(s.DataOf(name)))
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(removeTree(filepath.Join(s.dir, "trees", name)), os.RemoveAll(s.DataOf(name)))
 }
 
 // UnknownError says that there is no plugin of the name.
@@ -432,6 +467,10 @@ func (e *UnknownError) Error() string {
 // Prune removes the copies of a plugin that are neither in the records nor younger than the
 // age: sessions that are open can still use a copy that was replaced.
 func (s Store) Prune(name string, age time.Duration) error {
+	return s.locked(func() error { return s.prune(name, age) })
+}
+
+func (s Store) prune(name string, age time.Duration) error {
 	records, err := s.Records()
 	if err != nil {
 		return err
@@ -455,26 +494,13 @@ func (s Store) Prune(name string, age time.Duration) error {
 	return err
 }
 
-// change changes the records under a lock.
-func (s Store) change(f func([]Record) ([]Record, error)) (err error) {
-	if s.dir == "" {
-		return errors.New("there is no data directory")
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(filepath.Join(s.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	free, err := disk.TryLock(lock)
-	if err != nil {
-		return err
-	}
-	if !free {
-		return errors.New("another settle is changing the plugins; try again")
-	}
+// change changes the records under the lock.
+func (s Store) change(f func([]Record) ([]Record, error)) error {
+	return s.locked(func() error { return s.rewrite(f) })
+}
+
+// rewrite changes the records. The caller holds the lock.
+func (s Store) rewrite(f func([]Record) ([]Record, error)) error {
 	list, err := s.Records()
 	if err != nil {
 		return err

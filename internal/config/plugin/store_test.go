@@ -296,7 +296,7 @@ func TestRecords(t *testing.T) {
 	if err := s.Prune("demo", 0); err != nil || s.Open(old).Problem == "" {
 		t.Errorf("%v: an old copy stays", err)
 	}
-	if err := s.Unstage(staged.Record); err != nil || listed(t, s).Problem != "" {
+	if err := s.Unstage(staged); err != nil || listed(t, s).Problem != "" {
 		t.Errorf("%v: a trusted copy was unstaged", err)
 	}
 	if err := s.Remove("demo"); err != nil {
