@@ -15,12 +15,10 @@ type ServerSource struct {
 	Path, Dir string
 	Kind      OriginKind
 	Getenv    func(string) string
-
-	cwd bool // expand variables in a working directory
 }
 
-// sharedServer is a server in the format that several agents share.
-type sharedServer struct {
+// SharedServer is a server in the format that several agents share, without expanded variables.
+type SharedServer struct {
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`
 	Args     []string          `json:"args"`
@@ -30,16 +28,16 @@ type sharedServer struct {
 	Headers  map[string]string `json:"headers"`
 	Timeout  float64           `json:"timeout"` // milliseconds
 	Disabled bool              `json:"disabled"`
-	OAuth    *sharedOAuth      `json:"oauth"`
+	OAuth    *SharedOAuth      `json:"oauth"`
 }
 
-// sharedOAuth is the login to a server in Claude Code's format.
-type sharedOAuth struct {
+// SharedOAuth is the login to a server in Claude Code's format.
+type SharedOAuth struct {
 	ClientID     string `json:"clientId"`
 	CallbackPort int    `json:"callbackPort"`
 }
 
-func (o *sharedOAuth) settings() *OAuth {
+func (o *SharedOAuth) settings() *OAuth {
 	if o == nil {
 		return nil
 	}
@@ -50,7 +48,7 @@ func (o *sharedOAuth) settings() *OAuth {
 // servers and adds a note.
 func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err error) {
 	var file struct {
-		Servers map[string]sharedServer `json:"mcpServers"`
+		Servers map[string]SharedServer `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, nil, fmt.Errorf("it is not understood: %w", err)
@@ -65,7 +63,7 @@ func (from ServerSource) Shared(data []byte) (list []Server, notes []string, err
 		if f.Command != "" {
 			s.Command = append([]string{f.Command}, f.Args...)
 		}
-		if from.cwd && f.Cwd != sessionDir {
+		if from.Kind == Plugin && f.Cwd != sessionDir {
 			f.Cwd = s.expand(f.Cwd, from.Getenv)
 		}
 		s.startIn(f.Cwd, from.Dir, from.Getenv)

@@ -122,7 +122,7 @@ func pluginPaths(p *plugin.Plugin, word string) string {
 func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (list []Server, notes []string) {
 	for _, doc := range p.Parts.Servers {
 		from := ServerSource{
-			Path: "plugin " + p.Name + ": " + doc.Where, Dir: p.Root, Kind: Plugin, cwd: true,
+			Path: "plugin " + p.Name + ": " + doc.Where, Dir: p.Root, Kind: Plugin,
 			Getenv: func(name string) string {
 				switch name {
 				case pluginRoot:

@@ -170,7 +170,7 @@ func (s *Server) complete(getenv func(string) string) error {
 		s.Command[i] = s.expand(word, getenv)
 	}
 	s.URL = s.expand(s.URL, getenv)
-	if o := s.OAuth; o != nil {
+	if o := s.OAuth; o != nil && s.Origin.Kind != Plugin { // a plugin would learn the user's variables
 		o.ClientID, o.ClientSecret = s.expand(o.ClientID, getenv), s.expand(o.ClientSecret, getenv)
 	}
 	for _, pairs := range []map[string]string{s.Env, s.Headers} {

@@ -176,45 +176,48 @@ func relative(p *plugin.Plugin, message string) string {
 	return strings.ReplaceAll(message, p.Root+"/", "")
 }
 
-// server is an MCP server in the file of a plugin, without expanded variables.
-type server struct {
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env"`
-	Cwd     string            `json:"cwd"`
-	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers"`
-}
-
 func servers(p *plugin.Plugin) (out []Part) {
 	for _, doc := range p.Parts.Servers {
-		var all map[string]server
+		var all map[string]config.SharedServer
 		if json.Unmarshal(doc.JSON, &all) != nil {
 			continue // Inventory lists the document as ignored
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			s := all[name]
-			runs := s.URL
-			if s.Command != "" {
-				runs = commandLine(append([]string{s.Command}, s.Args...))
-			}
-			var details []string
-			for _, key := range slices.Sorted(maps.Keys(s.Env)) {
-				details = append(details, "variable "+key+"="+s.Env[key])
-			}
-			for _, key := range slices.Sorted(maps.Keys(s.Headers)) {
-				details = append(details, "header "+key+": "+s.Headers[key])
-			}
-			if s.Cwd != "" {
-				details = append(details, "in "+s.Cwd)
-			}
-			if s.Command != "" && s.URL != "" {
-				details = append(details, "and the URL "+s.URL)
-			}
-			out = append(out, Part{KindServer, config.PluginServerName(p.Name, name), runs, details})
+			out = append(out, server(config.PluginServerName(p.Name, name), &s))
 		}
 	}
 	return out
+}
+
+// server describes an MCP server as the plugin's file has it, with all keys that settle reads.
+func server(name string, s *config.SharedServer) Part {
+	runs := s.URL
+	if s.Command != "" || len(s.Args) > 0 {
+		runs = commandLine(append([]string{s.Command}, s.Args...))
+	}
+	details := []string{}
+	add := func(given bool, format string, args ...any) {
+		if given {
+			details = append(details, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		add(true, "variable %s=%s", key, s.Env[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Headers)) {
+		add(true, "header %s: %s", key, s.Headers[key])
+	}
+	add(s.Cwd != "", "in %s", s.Cwd)
+	add(s.Type != "" && s.Type != "stdio" && s.Type != "http", "type %s", s.Type)
+	add(runs != s.URL && s.URL != "", "and the URL %s", s.URL)
+	add(s.Timeout != 0, "a call at most %gms", s.Timeout)
+	if o := s.OAuth; o != nil {
+		add(true, "login with the client ID %q", o.ClientID)
+		add(o.CallbackPort != 0, "login redirects to the port %d", o.CallbackPort)
+	}
+	add(s.Disabled, "disabled")
+	return Part{KindServer, name, runs, details}
 }
 
 // commandLine shows where each argument ends.

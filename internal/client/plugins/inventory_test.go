@@ -1,11 +1,13 @@
 package plugins
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -30,6 +32,39 @@ func TestPartsCannotForgeLines(t *testing.T) {
 	plain := Part{KindHook, "Stop of a|b", `sh "$X/é.sh" && echo '日本'`, nil}
 	if line := plain.Line(); line != `hook        Stop of a|b: sh "$X/é.sh" && echo '日本'` {
 		t.Error(line)
+	}
+}
+
+// Whatever settle reads of a server is in the list.
+func TestServerIsShownWithAllKeys(t *testing.T) {
+	seen := map[string]string{}
+	variants := map[string]func(*config.SharedServer){
+		"":         func(*config.SharedServer) {},
+		"type":     func(s *config.SharedServer) { s.Type = "sse" },
+		"command":  func(s *config.SharedServer) { s.Command = "other" },
+		"args":     func(s *config.SharedServer) { s.Args = []string{"a b"} },
+		"env":      func(s *config.SharedServer) { s.Env = map[string]string{"A": "${B}"} },
+		"cwd":      func(s *config.SharedServer) { s.Cwd = "sub" },
+		"url":      func(s *config.SharedServer) { s.URL = "https://host" },
+		"headers":  func(s *config.SharedServer) { s.Headers = map[string]string{"A": "${B}"} },
+		"timeout":  func(s *config.SharedServer) { s.Timeout = 1.5 },
+		"disabled": func(s *config.SharedServer) { s.Disabled = true },
+		"oauth":    func(s *config.SharedServer) { s.OAuth = &config.SharedOAuth{} },
+		"clientId": func(s *config.SharedServer) { s.OAuth = &config.SharedOAuth{ClientID: "${B}"} },
+		"port":     func(s *config.SharedServer) { s.OAuth = &config.SharedOAuth{CallbackPort: 1} },
+	}
+	for key, change := range variants {
+		s := config.SharedServer{Command: "run"}
+		change(&s)
+		line := server("name", &s).Line()
+		if other, known := seen[line]; known {
+			t.Errorf("%q is shown as %q: %s", key, other, line)
+		}
+		seen[line] = key
+	}
+	fields := reflect.TypeFor[config.SharedServer]().NumField() + reflect.TypeFor[config.SharedOAuth]().NumField()
+	if len(variants) != fields+1 {
+		t.Errorf("%d fields, and %d variants", fields, len(variants))
 	}
 }
 
