@@ -226,14 +226,19 @@ func some(list []string) string {
 // Drifted describes the drift in one line.
 func (p *Plugin) Drifted() string { return some(p.Drift) }
 
-// Remedy says how to trust a changed plugin.
+// Remedy says how to use the plugin again. It reads the records: an open session can have a
+// version that the user has removed or replaced.
 func (p *Plugin) Remedy() string {
+	records, err := p.store.Records()
+	if err == nil && !slices.ContainsFunc(records, p.is) {
+		return "it was removed or replaced; open the session again: settle resume ID"
+	}
 	return "to see it and trust it again: settle plugins update " + p.Name
 }
 
 // Check returns an error if the copy does not have the digest with which the plugin was opened,
-// for example because the plugin was removed. It does not read the records: it returns nil for a
-// plugin that was disabled or updated since, while its copy is there.
+// for example because the plugin was removed. It returns nil for a plugin that was disabled or
+// updated since, while its copy is there.
 func (p *Plugin) Check() error {
 	if _, err := p.verify(nil); err != nil {
 		return fmt.Errorf("the plugin %q is not used any more: %w; %s", p.Name, err, p.Remedy())
@@ -245,7 +250,7 @@ func (p *Plugin) Check() error {
 func (p *Plugin) CheckFile(name string, data []byte) error {
 	rel, err := filepath.Rel(p.Root, name)
 	if sum, known := p.sums[filepath.ToSlash(rel)]; err != nil || !known || sum != sha256.Sum256(data) {
-		return fmt.Errorf("the plugin %q has changed since you trusted it; %s", p.Name, p.Remedy())
+		return fmt.Errorf("a file of the plugin %q is not what you trusted; %s", p.Name, p.Remedy())
 	}
 	return nil
 }

@@ -299,7 +299,23 @@ func TestRecords(t *testing.T) {
 	if err := s.Unstage(staged); err != nil || listed(t, s).Problem != "" {
 		t.Errorf("%v: a trusted copy was unstaged", err)
 	}
+	current := listed(t, s)
+	for _, path := range []string{p.Root, current.Root} {
+		if err := removeTree(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for open, want := range map[*Plugin]string{&p: "settle resume ID", &current: "settle plugins update demo"} {
+		for _, err := range []error{open.Check(), open.CheckFile(filepath.Join(open.Root, "a"), []byte("?"))} {
+			if err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
 	if err := s.Remove("demo"); err != nil {
+		t.Error(err)
+	}
+	if err := current.Check(); err == nil || !strings.HasSuffix(err.Error(), "settle resume ID") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(staged.Root); err == nil {
