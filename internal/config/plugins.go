@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -147,6 +148,12 @@ func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (li
 			continue
 		}
 		for _, s := range servers {
+			if s.InSession || s.Dir != "" && !below(p.Root, s.Dir) && !below(p.Data, s.Dir) {
+				notes = append(notes, fmt.Sprintf(
+					"%s: the MCP server %q is not used: its cwd must be in ${%s} or ${%s}, which no project can change",
+					from.Path, s.Name, pluginRoot, pluginData))
+				continue
+			}
 			s.Name, s.Plugin = PluginServerName(p.Name, s.Name), p
 			s.Env = maps.Clone(s.Env)
 			if s.Env == nil {
@@ -159,6 +166,12 @@ func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (li
 		}
 	}
 	return list, notes
+}
+
+// below reports whether a path is the folder or in it.
+func below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // PluginServerName returns the name of a plugin's server, as in Claude Code.

@@ -46,3 +46,25 @@ func TestPluginClientIDIsNotExpanded(t *testing.T) {
 		t.Errorf("%q are missing", s.Missing())
 	}
 }
+
+// A program can run files of its working directory, which a project must not choose.
+func TestPluginServersStartInTheirOwnFolders(t *testing.T) {
+	dirs := map[string]string{
+		"own": "", "sub": "a/b", "root": "${CLAUDE_PLUGIN_ROOT}", "data": "${CLAUDE_PLUGIN_DATA}/x", "dot": ".",
+		"session": "${SESSION_DIR}", "project": "${CLAUDE_PROJECT_DIR}", "pwd": "${PWD}/sub", "default": "${NO:-/work}",
+		"absolute": "/work/sub", "up": "../work", "elsewhere": "/opt", "beside": "/root2",
+	}
+	all := map[string]any{}
+	for name, dir := range dirs {
+		all[name] = map[string]any{"command": "x", "cwd": dir}
+	}
+	servers, notes := pluginServers(t, all)
+	used := map[string]string{}
+	for name := range servers {
+		used[name] = filepath.ToSlash(servers[name].Dir)
+	}
+	want := map[string]string{"own": "", "sub": "/root/a/b", "root": "/root", "data": "/data/x", "dot": "/root"}
+	if diff := cmp.Diff(want, used); diff != "" || len(notes) != len(dirs)-len(want) {
+		t.Errorf("%s\n%s", diff, strings.Join(notes, "\n"))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,7 +79,7 @@ func Inventory(p *plugin.Plugin, getenv func(string) string) []Part {
 		add(KindIgnored, what, "")
 	}
 	hooks, left := config.PluginHooks(p)
-	_, notes := config.PluginServers(p, p.Root, getenv)
+	_, notes := config.PluginServers(p, filepath.Dir(p.Root), getenv) // as for a session elsewhere
 	for _, what := range append(left, notes...) {
 		add(KindIgnored, what, "")
 	}
