@@ -346,11 +346,10 @@ func (f *pluginsFlags) add(ctx context.Context, cmd *cobra.Command, s *streams, 
 		command += " --path " + terminal.ShellWord(staged.Path)
 	}
 	if old >= 0 && r.Plugins[old].Digest == staged.Digest {
-		return failed(s.sameContent(store, &r.Plugins[old], staged))
+		return f.sameContent(ctx, s, store, &r.Plugins[old], staged, command)
 	}
 	if old >= 0 {
-		fmt.Fprintf(s.stderr, "This replaces the plugin %s from %s.\n", staged.Name,
-			terminal.OneLine(r.Plugins[old].Source))
+		fmt.Fprintf(s.stderr, "This replaces the plugin %s from %s.\n", staged.Name, about.PluginSource(&r.Plugins[old]))
 		return f.replace(ctx, s, store, &r.Plugins[old], staged, command)
 	}
 	_, err = f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
@@ -393,15 +392,44 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 		return failed(fmt.Errorf("cannot update the plugin %q: %w; it stays as it was", old.Name, err))
 	}
 	if staged.Digest == old.Digest {
-		return failed(s.sameContent(store, old, staged))
+		f.yes = true // another source is the REF that the user named
+		return f.sameContent(ctx, s, store, old, staged, command)
 	}
 	return f.replace(ctx, s, store, old, staged, fmt.Sprintf("%s --yes --digest %s", command, staged.Digest))
 }
 
-// sameContent records where the trusted content of a plugin comes from now.
-func (s *streams) sameContent(store plugin.Store, old *plugin.Plugin, staged plugin.Plugin) error {
+// sameContent records where the trusted content of a plugin comes from now, which updates follow.
+// It asks if that is another place.
+func (f *pluginsFlags) sameContent(
+	ctx context.Context, s *streams, store plugin.Store, old *plugin.Plugin, staged plugin.Plugin, command string,
+) error {
 	fmt.Fprintf(s.stderr, "The plugin %s is as you trusted it.\n", old.Name)
-	return store.Record(staged.Record)
+	if !old.SameSource(staged.Record) {
+		fmt.Fprintf(s.stderr, "It was from %s; now it is from %s.\n", about.PluginSource(old), about.PluginSource(&staged))
+		yes, err := f.confirmed(ctx, s, "Follow the new source?", command)
+		if err != nil {
+			return failed(err)
+		}
+		if !yes {
+			fmt.Fprintln(s.stderr, "Nothing was changed.")
+			return nil
+		}
+	}
+	return failed(store.Record(staged.Record))
+}
+
+// confirmed asks a question, unless the flags answer it. command is the command that needs no
+// answer.
+func (f *pluginsFlags) confirmed(ctx context.Context, s *streams, question, command string) (bool, error) {
+	if f.yes {
+		return true, nil
+	}
+	if !s.person() {
+		return false, fmt.Errorf("no person can be asked here; nothing was trusted; to trust exactly this content: %s",
+			command)
+	}
+	fmt.Fprint(s.stderr, question+" [y/N] ")
+	return isYes(ctx, s.stdin), context.Cause(ctx)
 }
 
 // copyAge is how long a copy stays that an update replaced: open sessions can use it.
@@ -436,20 +464,14 @@ func (f *pluginsFlags) decide(
 	if err := show(s.stderr, parts); err != nil {
 		return false, failed(errors.Join(err, store.Unstage(staged)))
 	}
-	if !f.yes && !s.person() {
-		return false, failed(errors.Join(store.Unstage(staged), fmt.Errorf(
-			"no person can be asked here; nothing was trusted; to trust exactly this content: %s", command)))
-	}
-	if !f.yes {
-		fmt.Fprintf(s.stderr, "Trust the plugin %s with %s? Its programs run with your rights. [y/N] ", staged.Name,
-			plugins.Summary(parts))
-		if !isYes(ctx, s.stdin) {
-			if err := store.Unstage(staged); err != nil || ctx.Err() != nil {
-				return false, failed(errors.Join(err, context.Cause(ctx)))
-			}
-			fmt.Fprintln(s.stderr, "Nothing was trusted.")
-			return false, nil
+	question := fmt.Sprintf("Trust the plugin %s with %s? Its programs run with your rights.", staged.Name,
+		plugins.Summary(parts))
+	if yes, err := f.confirmed(ctx, s, question, command); err != nil || !yes {
+		if err := errors.Join(store.Unstage(staged), err); err != nil {
+			return false, failed(err)
 		}
+		fmt.Fprintln(s.stderr, "Nothing was trusted.")
+		return false, nil
 	}
 	staged.Added = time.Now().UTC().Truncate(time.Second)
 	if err := store.Record(staged.Record); err != nil {

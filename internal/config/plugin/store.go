@@ -38,6 +38,11 @@ type Record struct {
 	Added    time.Time `json:"added"`
 }
 
+// SameSource reports whether updates of two records follow the same place.
+func (r Record) SameSource(next Record) bool {
+	return r.Source == next.Source && r.Git == next.Git && r.Ref == next.Ref && r.Path == next.Path
+}
+
 // Plugin is an added plugin with its parts.
 type Plugin struct {
 	Record

@@ -39,15 +39,19 @@ type pluginSource struct {
 	Changed []string `json:"changed,omitempty"` // files of the directory that differ
 }
 
-func from(p *plugin.Plugin) string {
+// PluginSource says on one line where a plugin comes from.
+func PluginSource(p *plugin.Plugin) string {
 	where := p.Source
 	if p.Path != "" {
 		where += " (" + p.Path + ")"
 	}
+	if p.Ref != "" && p.Ref != p.Commit {
+		where += " " + p.Ref
+	}
 	if p.Commit != "" {
 		where += fmt.Sprintf(" @ %.12s", p.Commit)
 	}
-	return where
+	return terminal.OneLine(where)
 }
 
 // PluginsJSON writes the plugins, one JSON object a line.
@@ -80,7 +84,7 @@ func Plugins(to io.Writer, list []ShownPlugin, proposed []plugins.Proposed) erro
 			version = "-"
 		}
 		rows = append(rows, []string{
-			p.Name, p.State(), version, plugins.Summary(p.Inventory), terminal.OneLine(from(&p.Plugin)),
+			p.Name, p.State(), version, plugins.Summary(p.Inventory), PluginSource(&p.Plugin),
 		})
 		switch {
 		case p.Problem != "":
@@ -129,7 +133,7 @@ func Plugin(to io.Writer, p ShownPlugin, files plugin.Tree) error {
 		}
 	}
 	add("about", terminal.Short(p.Parts.Description, 300))
-	add("from", from(&p.Plugin))
+	add("from", PluginSource(&p.Plugin))
 	add("commit", p.Commit)
 	add("digest", p.Digest)
 	add("copy", p.Root)
