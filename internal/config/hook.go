@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,7 +63,23 @@ func (p ProjectHooks) Check(project repo.Project) error {
 }
 
 // Line is the command line for people.
-func (h Hook) Line() string { return strings.Join(append([]string{h.Command}, h.Args...), " ") }
+func (h Hook) Line() string {
+	if h.Args == nil {
+		return h.Command
+	}
+	return CommandLine(append([]string{h.Command}, h.Args...))
+}
+
+// CommandLine shows the words of a command without a shell, and where each word ends.
+func CommandLine(argv []string) string {
+	words := slices.Clone(argv)
+	for n, word := range words {
+		if word == "" || strings.ContainsAny(word, " \t\n\"'\\|&;<>()") {
+			words[n] = strconv.Quote(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 // Values of RunHooks.
 const (

@@ -53,9 +53,17 @@ func (p Part) Line() string {
 		line += ": " + exact(p.Runs)
 	}
 	for _, d := range p.Details {
-		line += "; " + exact(d)
+		line += "; " + exact(bounded(d, ";"))
 	}
 	return line
+}
+
+// bounded quotes a text that has one of the characters that would end it in a line.
+func bounded(text, ends string) string {
+	if strings.ContainsAny(text, ends) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // exact returns a text on one line. It quotes a text with line ends, wide gaps or characters
@@ -92,7 +100,7 @@ func Inventory(p *plugin.Plugin, getenv func(string) string) []Part {
 		}
 		matcher := ""
 		if h.Matcher != "" {
-			matcher = " of " + h.Matcher
+			matcher = " of " + bounded(h.Matcher, ":;")
 		}
 		add(KindHook, string(h.Event)+matcher, h.Line(), details...)
 	}
@@ -195,7 +203,7 @@ func servers(p *plugin.Plugin) (out []Part) {
 func server(name string, s *config.SharedServer) Part {
 	runs := s.URL
 	if s.Command != "" || len(s.Args) > 0 {
-		runs = commandLine(append([]string{s.Command}, s.Args...))
+		runs = config.CommandLine(append([]string{s.Command}, s.Args...))
 	}
 	details := []string{}
 	add := func(given bool, format string, args ...any) {
@@ -219,17 +227,6 @@ func server(name string, s *config.SharedServer) Part {
 	}
 	add(s.Disabled, "disabled")
 	return Part{KindServer, name, runs, details}
-}
-
-// commandLine shows where each argument ends.
-func commandLine(argv []string) string {
-	words := slices.Clone(argv)
-	for n, word := range words {
-		if word == "" || strings.ContainsAny(word, " \t\n\"'\\|&;<>()") {
-			words[n] = strconv.Quote(word)
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // Summary counts the parts by kind.

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -28,6 +30,10 @@ func TestPartsCannotForgeLines(t *testing.T) {
 				t.Errorf("%q is shown as %q", text, line)
 			}
 		}
+	}
+	forged := Part{KindAgent, "p:a", "", []string{"tools: a; permission: deny"}}
+	if line := forged.Line(); line != `agent       p:a; "tools: a; permission: deny"` {
+		t.Error(line)
 	}
 	plain := Part{KindHook, "Stop of a|b", `sh "$X/é.sh" && echo '日本'`, nil}
 	if line := plain.Line(); line != `hook        Stop of a|b: sh "$X/é.sh" && echo '日本'` {
@@ -65,6 +71,23 @@ func TestServerIsShownWithAllKeys(t *testing.T) {
 	fields := reflect.TypeFor[config.SharedServer]().NumField() + reflect.TypeFor[config.SharedOAuth]().NumField()
 	if len(variants) != fields+1 {
 		t.Errorf("%d fields, and %d variants", fields, len(variants))
+	}
+}
+
+func TestHooksShowWhereTheirWordsEnd(t *testing.T) {
+	for hook, want := range map[string]string{
+		`{"command": "sh -c 'a b'"}`:                    `hook        Stop: sh -c 'a b'`,
+		`{"command": "sh", "args": ["-c", "a b"]}`:      `hook        Stop: sh -c "a b"`,
+		`{"command": "sh", "args": ["-c", "a", "b"]}`:   `hook        Stop: sh -c a b`,
+		`{"command": "sh -c", "args": []}`:              `hook        Stop: "sh -c"`,
+		`{"command": "b", "matcher": "Bash: a; x"}`:     `hook        Stop of "Bash: a; x": b`,
+		`{"command": "b", "matcher": "Bash|Edit(x y)"}`: `hook        Stop of Bash|Edit(x y): b`,
+	} {
+		doc := plugin.Doc{Where: "hooks.json", JSON: []byte(`{"Stop": [` + hook + `]}`)}
+		p := plugin.Plugin{Root: "/root", Parts: plugin.Manifest{Hooks: []plugin.Doc{doc}}}
+		if parts := Inventory(&p, os.Getenv); len(parts) != 1 || parts[0].Line() != want {
+			t.Errorf("%s: %+v, want %s", hook, parts, want)
+		}
 	}
 }
 
