@@ -33,12 +33,14 @@ States: ok, changed (its directory differs), disabled, unusable (its copy was ch
 Exit codes: 0 listed, 1 failed, 2 wrong usage or configuration.`
 
 const pluginsAddHelp = `Add a plugin. SOURCE is a directory, or a git repository: an address that begins with
-https:// or ssh://, HOST:PATH with a user, or a local directory, with @COMMIT, @TAG or
-@BRANCH after it. settle copies the files, shows everything that the plugin may run, and
-asks whether you trust it. Nothing of it runs before your answer.
+https://, ssh:// or file://, HOST:PATH with a user, or a local directory, with @COMMIT,
+@TAG or @BRANCH after it. settle reads a bare repository with git. It copies the files,
+shows everything that the plugin may run, and asks whether you trust it. Nothing of it
+runs before your answer. If you trust the same content from another source, settle asks
+whether updates follow the new source.
 
 If SOURCE lists plugins (.claude-plugin/marketplace.json), settle prints the list;
---plugin NAME chooses one.
+--plugin NAME chooses one. Without a list, NAME is the name of a plugin that has none.
 
 --yes adds it without asking. It needs content that cannot change: SOURCE@COMMIT with all
 40 digits, or --digest with the digest that settle printed before.
@@ -344,6 +346,9 @@ func (f *pluginsFlags) add(ctx context.Context, cmd *cobra.Command, s *streams, 
 	command := fmt.Sprintf("settle plugins add %s --yes --digest %s", from.Argument(), staged.Digest)
 	if staged.Path != "" {
 		command += " --path " + terminal.ShellWord(staged.Path)
+	}
+	if f.plugin != "" {
+		command += " --plugin " + terminal.ShellWord(f.plugin)
 	}
 	if old >= 0 && r.Plugins[old].Digest == staged.Digest {
 		return f.sameContent(ctx, s, store, &r.Plugins[old], staged, command)

@@ -130,24 +130,23 @@ func (e *ChooseError) Error() string {
 	return fmt.Sprintf("%s lists %s; choose one with --plugin NAME", e.Source, terminal.Count(len(e.Entries), "plugin"))
 }
 
-// Choose returns the folder and name of the plugin to add: of the given folder, of the named
-// entry of the source's list, or of the whole source. A list without a choice is a
-// [*ChooseError].
+// Choose returns the folder of the plugin to add: the given folder, the folder of the named entry
+// of the source's list, or the whole source. A list without a choice is a [*ChooseError]. Without
+// a list, name is a name for a plugin without a manifest.
 func Choose(ctx context.Context, s Snapshot, source, folder, name string) (chosen string, err error) {
 	if folder != "" {
 		return CleanFolder(folder)
 	}
-	if name == "" {
-		if _, err := s.File(ctx, plugin.ManifestPath); err == nil || !notThere(err) {
-			return "", err
-		}
+	manifest, err := s.File(ctx, plugin.ManifestPath)
+	if err != nil && !notThere(err) || err == nil && name == "" {
+		return "", err
 	}
 	entries, listed, err := List(ctx, s)
 	switch {
 	case err != nil:
 		return "", err
-	case !listed && name != "":
-		return "", fmt.Errorf("%s has no list of plugins (%s)", source, listPath)
+	case !listed && name != "" && names(manifest) != "" && names(manifest) != name:
+		return "", fmt.Errorf("%s has no list of plugins (%s), and is the plugin %q", source, listPath, names(manifest))
 	case !listed:
 		return "", nil
 	}
@@ -160,4 +159,11 @@ func Choose(ctx context.Context, s Snapshot, source, folder, name string) (chose
 		}
 	}
 	return "", &ChooseError{entries, source, name}
+}
+
+// names returns the name in a manifest; "" for none.
+func names(manifest []byte) string {
+	var file struct{ Name string }
+	_ = json.Unmarshal(manifest, &file) // plugin.Parse reports what is wrong
+	return file.Name
 }

@@ -138,10 +138,15 @@ func SourceOf(r plugin.Record) Source { return Source{Where: r.Source, Git: r.Gi
 
 // Argument is the source as an argument of a shell's command.
 func (s Source) Argument() string {
-	if s.Ref != "" {
-		return terminal.ShellWord(s.Where + "@" + s.Ref)
+	where := s.Where
+	switch {
+	case s.Ref != "":
+		where += "@" + s.Ref
+	case s.Git && filepath.IsAbs(where): // not the files of the directory
+		where = (&url.URL{Scheme: "file", Path: filepath.ToSlash(where)}).String()
+		where = strings.ReplaceAll(where, "@", "%40") // no ref
 	}
-	return terminal.ShellWord(s.Where)
+	return terminal.ShellWord(where)
 }
 
 // WithRef returns a repository with another commit, tag or branch.

@@ -46,6 +46,9 @@ func TestParseSource(t *testing.T) {
 			}
 			continue
 		}
+		if again, err := ParseSource("/", got.Argument()); err != nil || again != got {
+			t.Errorf("%q: the argument %s is %+v: %v", text, got.Argument(), again, err)
+		}
 		shown := filepath.ToSlash(got.Where)
 		if got.Git {
 			shown = "git " + shown + " " + got.Ref

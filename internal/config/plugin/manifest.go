@@ -52,6 +52,9 @@ func Parse(tree Tree, name string) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if err := CheckName(p.Name); err != nil {
+		if _, named := p.keys["name"]; !named {
+			err = fmt.Errorf("%w; choose a name with --plugin NAME", err)
+		}
 		return Manifest{}, err
 	}
 	for _, part := range []struct {
