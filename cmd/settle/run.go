@@ -192,7 +192,7 @@ func settingFlags(flags *pflag.FlagSet) {
 		"end commands on the other machine when it has not heard from settle for `DURATION`",
 	)
 	earlierFlags(flags)
-	flags.String("run-hooks", "", "`WHICH` hooks run: all, own (only the hooks of settle's configuration) or off")
+	flags.String("run-hooks", "", "`WHICH` hooks run: all, own (your configuration and plugins) or off")
 	flags.String("data-dir", "", "`DIR` for sessions and logs")
 	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
 	if flags.Lookup("sandbox") == nil { // the flag of "settle exec" has another meaning

@@ -84,7 +84,7 @@ func CommandLine(argv []string) string {
 // Values of RunHooks.
 const (
 	HooksAll = "all"
-	HooksOwn = "own" // hooks of settle's own configuration
+	HooksOwn = "own" // hooks of settle's own configuration and of plugins
 	HooksOff = "off"
 )
 
