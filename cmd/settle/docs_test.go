@@ -164,7 +164,7 @@ func TestReferenceHasTheVariables(t *testing.T) {
 	}
 }
 
-// Every setting that a file may have on its own is a flag.
+// Every setting without a dot is a flag, and those with a dot that the reference names.
 func TestSettingsAreFlags(t *testing.T) {
 	r, err := config.Load(config.Input{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
 	if err != nil {
@@ -172,7 +172,16 @@ func TestSettingsAreFlags(t *testing.T) {
 	}
 	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settingFlags(settings)
+	page, err := os.ReadFile("../../docs/reference/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, l := range r.Lines() {
+		flag := strings.TrimSuffix(strings.NewReplacer("_", "-", ".", "-").Replace(l.Key), "-use")
+		if named := strings.Contains(string(page), "`--"+flag+"`"); strings.Contains(l.Key, ".") &&
+			named != (settings.Lookup(flag) != nil) {
+			t.Errorf("setting %q: the reference names a flag: %v", l.Key, named)
+		}
 		if !strings.Contains(l.Key, ".") && settings.Lookup(strings.ReplaceAll(l.Key, "_", "-")) == nil {
 			t.Errorf("setting %q is no flag", l.Key)
 		}
