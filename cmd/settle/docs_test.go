@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -143,11 +147,24 @@ func TestReferenceHasTheVariables(t *testing.T) {
 		"HTTP_PROXY":    true,
 		"NO_PROXY":      true,
 	} // by the transport
-	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true // and those of docs/reference/opentelemetry.md
+	read["CODEX_API_KEY"] = true // of the commands that replace Codex
 	dir := t.TempDir()
+	var presets strings.Builder
+	for _, name := range config.Presets() {
+		fmt.Fprintf(&presets, "[providers.my-%s]\npreset = %[1]q\n", name)
+	}
+	file := filepath.Join(dir, ".config", "settle", "config.toml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
+		os.WriteFile(file, []byte(presets.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{
+		"HOME": dir, "AZURE_RESOURCE_NAME": "x", "GOOGLE_CLOUD_PROJECT": "x", "GOOGLE_CLOUD_LOCATION": "x",
+		"AWS_DEFAULT_REGION": "x",
+	}
 	r, err := config.Load(config.Input{Dir: dir, Getenv: func(name string) string {
 		read[name] = true
-		return ""
+		return values[name]
 	}, GOOS: "linux"})
 	if err != nil {
 		t.Fatal(err)
@@ -155,13 +172,45 @@ func TestReferenceHasTheVariables(t *testing.T) {
 	for _, p := range r.Providers {
 		read[p.KeyEnv] = true
 	}
-	for _, other := range []string{"USERPROFILE"} {
-		delete(read, other)
-	}
+	delete(read, "")
+	maps.Copy(read, readInSource(t))
 	want := slices.Sorted(maps.Keys(read))
 	if diff := cmp.Diff(want, cells(sections(t)["Environment"], "[A-Z][A-Z_]+")); diff != "" {
 		t.Errorf("(-read +docs/reference/cli.md):\n%s", diff)
 	}
+}
+
+// readInSource returns the variables that the source reads by a literal name.
+func readInSource(t *testing.T) map[string]bool {
+	t.Helper()
+	read := map[string]bool{}
+	reads := regexp.MustCompile(`\b(?:[gG]etenv|number|get)\("([A-Z][A-Z_]+)"\)|\bvariable\([\w.]+, "([A-Z][A-Z_]+)"\)`)
+	for _, top := range []string{"../../cmd", "../../internal"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && slices.Contains([]string{"test", "clienttest", "execservertest", "house"}, d.Name()):
+				return filepath.SkipDir
+			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			for _, match := range reads.FindAllStringSubmatch(string(text), -1) {
+				read[match[1]+match[2]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	maps.DeleteFunc(read, func(name string, _ bool) bool {
+		return name == "ALL_PROXY" || // which settle sets for its own program in a sandbox
+			name == "TRACEPARENT" || strings.HasPrefix(name, "OTEL_") // docs/reference/opentelemetry.md
+	})
+	read["OTEL_EXPORTER_OTLP_ENDPOINT"] = true
+	return read
 }
 
 // Every setting without a dot is a flag, and those with a dot that the reference names.
