@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
-	"strings"
+	"slices"
+
+	"github.com/settle-agent/settle/tool/file"
 )
 
 // alias is another agent's name for an argument of a settle tool.
@@ -44,12 +46,19 @@ func forHooks(tool, arguments, dir string) object {
 			continue
 		}
 		var path string
-		if a.path && json.Unmarshal(value, &path) == nil && !filepath.IsAbs(path) {
-			value = text(filepath.Join(dir, path))
+		if a.path && json.Unmarshal(value, &path) == nil {
+			value = text(absolute(dir, path))
 		}
 		args[a.foreign] = value
 	}
 	return args
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 func text(s string) json.RawMessage {
@@ -111,26 +120,40 @@ func canonical(raw json.RawMessage) []byte {
 	return out
 }
 
-// patched returns the files of a patch, each with whether it is new.
+// patchedFile is a file of a patch, with the names of the tools that make its change.
+type patchedFile struct {
+	path  string
+	names []string
+}
+
+// patched returns the files of a patch, as the tool itself reads the patch. A file is listed once for each kind of
+// change. If the patch does not parse, there is one file without a path that any editor could change.
 func patched(arguments string) (files []patchedFile) {
-	var args struct{ Input string }
-	if json.Unmarshal([]byte(arguments), &args) != nil {
-		return nil
+	const tool = "apply_patch"
+	edits, writes := append(others("edit"), tool), append(others("write"), tool)
+	editors := append(others("write"), edits...)
+	var args file.PatchArguments
+	err := json.Unmarshal([]byte(arguments), &args)
+	changes, parseErr := file.PatchChanges(args.Input)
+	if err != nil || parseErr != nil {
+		return []patchedFile{{names: editors}}
 	}
-	seen := map[string]bool{}
-	for line := range strings.Lines(args.Input) {
-		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
-			path, ok := strings.CutPrefix(strings.TrimSpace(line), head)
-			if path = strings.TrimSpace(path); ok && path != "" && !seen[path] {
-				seen[path] = true
-				files = append(files, patchedFile{path, head == "*** Add File: "})
-			}
+	add := func(path string, names []string) {
+		same := func(f patchedFile) bool { return f.path == path && slices.Equal(f.names, names) }
+		if !slices.ContainsFunc(files, same) {
+			files = append(files, patchedFile{path, names})
+		}
+	}
+	for _, c := range changes {
+		switch c.Kind {
+		case file.Create:
+			add(c.Path, writes)
+		case file.Move: // the target is new or replaced, and can also change
+			add(c.From, edits)
+			add(c.Path, editors)
+		default:
+			add(c.Path, edits)
 		}
 	}
 	return files
-}
-
-type patchedFile struct {
-	path  string
-	isNew bool
 }

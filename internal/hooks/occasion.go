@@ -3,7 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
+	"maps"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
@@ -51,24 +51,13 @@ func (s *Set) aspects(c Call) []aspect {
 	if c.Tool == "apply_patch" {
 		var out []aspect
 		for _, f := range patched(c.Arguments) {
-			sent := object{}
-			for name, value := range args {
-				sent[name] = value
+			sent := maps.Clone(args)
+			if f.path != "" {
+				sent["file_path"] = text(absolute(s.Dir, f.path))
 			}
-			path := f.path
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(s.Dir, path)
-			}
-			sent["file_path"] = text(path)
-			name := "Edit"
-			if f.isNew {
-				name = "Write"
-			}
-			out = append(out, s.aspect(c, []string{name, c.Tool}, sent))
+			out = append(out, s.aspect(c, f.names, sent))
 		}
-		if len(out) > 0 {
-			return out
-		}
+		return out
 	}
 	return []aspect{s.aspect(c, names(c.Tool), args)}
 }

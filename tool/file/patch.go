@@ -72,7 +72,7 @@ func (in PatchArguments) title() string {
 	var paths []string
 	for l := range strings.Lines(in.Input) {
 		for _, kind := range []opKind{opAdd, opDelete, opUpdate} {
-			if path, ok := strings.CutPrefix(l, "*** "+string(kind)+": "); ok {
+			if path, ok := strings.CutPrefix(l, "*** "+string(kind)+":"); ok {
 				paths = append(paths, strings.TrimSpace(path))
 			}
 		}
