@@ -21,7 +21,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	var changer *hook
 	for range maxRounds {
 		o := &occasion{
-			event: event.HookBefore, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits,
+			event: event.HookBefore, turn: c.Turn, item: c.Item, aspects: s.aspects(c), open: c.waits,
 		}
 		runs := s.matching(o, func(h *hook) bool { return h != changer })
 		changed, by, err := s.round(ctx, o, runs, latest)
@@ -105,7 +105,7 @@ func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
 func (s *Set) Permit(ctx context.Context, c Call) (Verdict, error) {
 	return s.fire(ctx, func() *occasion {
 		return &occasion{
-			event: event.HookPermission, turn: c.Turn, item: c.Item, call: &c, aspects: s.aspects(c), open: c.waits,
+			event: event.HookPermission, turn: c.Turn, item: c.Item, aspects: s.aspects(c), open: c.waits,
 		}
 	}, event.HookPermission)
 }

@@ -1,8 +1,9 @@
 package hooks
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // others has the names of Claude Code and Codex for settle's tools, the usual name first.
@@ -33,14 +34,21 @@ func others(tool string) []string {
 		return []string{"WebSearch"}
 	case "skill":
 		return []string{"Skill"}
-	case "mcp_resources":
+	case mcp.ResourcesName:
 		return []string{"ReadMcpResourceTool", "ListMcpResourcesTool"}
 	}
-	if strings.Contains(tool, "__") { // a tool of an MCP server
+	if strings.Contains(tool, mcp.Separator) { // a tool of an MCP server
 		return []string{"mcp__" + tool}
 	}
 	return nil
 }
 
-// names returns the names that matchers know for the tool.
-func names(tool string) []string { return append(slices.Clone(others(tool)), tool) }
+// names returns the names that matchers know for the tool of the call. What a call does with the resources of a
+// server also has the name of a tool of the server, as for rules.
+func names(c Call) []string {
+	list := append(others(c.Tool), c.Tool)
+	if inner, ok := mcp.Unwrap(c.Tool, c.Arguments); ok && inner.Resources {
+		list = append(append(list, others(inner.Name)...), inner.Name)
+	}
+	return list
+}

@@ -15,7 +15,7 @@ func (s *Set) After(ctx context.Context, c Call, e Ended) (Verdict, error) {
 		for _, a := range aspects {
 			a.fields["tool_response"] = response
 		}
-		return &occasion{event: event.HookAfter, turn: c.Turn, item: c.Item, call: &c, aspects: aspects}
+		return &occasion{event: event.HookAfter, turn: c.Turn, item: c.Item, aspects: aspects}
 	}, event.HookAfter)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // occasion is an event of the session for which hooks run.
@@ -14,7 +15,6 @@ type occasion struct {
 	event      event.HookEvent
 	turn, item string
 	input      string // id of the input, for a prompt
-	call       *Call  // the tool call; nil for other occasions
 	aspects    []aspect
 	// open, if set, reports whether the hooks can still affect the occasion.
 	open func(event.State) bool
@@ -25,6 +25,10 @@ type aspect struct {
 	names  []string // names that matchers know; the matching one becomes tool_name
 	fields map[string]any
 	sent   object // tool_input
+	call   Call   // the call that tool_input describes
+	// outer is the call of tool_call through which the model makes the call; nil for none. Hooks that match only the
+	// outer call receive it.
+	outer *aspect
 }
 
 // Call is a tool call for hooks.
@@ -44,29 +48,63 @@ type Ended struct {
 	Aborted  bool
 }
 
-// aspects returns the aspects of a call. A patch has one aspect for each file, as an edit:
-// hooks that protect files do not know patches.
+// aspects returns the aspects of a call. A call through tool_call is the call of the server's tool: hooks that
+// protect a tool do not know tool_call.
 func (s *Set) aspects(c Call) []aspect {
-	args := forHooks(c.Tool, c.Arguments, s.Dir)
-	if c.Tool == "apply_patch" {
-		var out []aspect
-		for _, f := range patched(c.Arguments) {
-			sent := maps.Clone(args)
-			if f.path != "" {
-				sent["file_path"] = text(absolute(s.Dir, f.path))
-			}
-			out = append(out, s.aspect(c, f.names, sent))
-		}
-		return out
+	inner, ok := dispatched(c)
+	if !ok {
+		return s.direct(c)
 	}
-	return []aspect{s.aspect(c, names(c.Tool), args)}
+	list, outer := s.direct(inner), s.aspect(c, names(c), forHooks(c.Tool, c.Arguments, s.Dir))
+	for n := range list {
+		list[n].outer = &outer
+	}
+	return list
+}
+
+// direct returns the aspects of a call that names its tool. A patch has one aspect for each file, as an edit: hooks
+// that protect files do not know patches.
+func (s *Set) direct(c Call) []aspect {
+	args := forHooks(c.Tool, c.Arguments, s.Dir)
+	if c.Tool != "apply_patch" {
+		return []aspect{s.aspect(c, names(c), args)}
+	}
+	var out []aspect
+	for _, f := range patched(c.Arguments) {
+		sent := maps.Clone(args)
+		if f.path != "" {
+			sent["file_path"] = text(absolute(s.Dir, f.path))
+		}
+		out = append(out, s.aspect(c, f.names, sent))
+	}
+	return out
 }
 
 func (s *Set) aspect(c Call, names []string, sent object) aspect {
 	return aspect{
-		names: names, sent: sent,
+		names: names, sent: sent, call: c,
 		fields: map[string]any{"tool_input": sent, "tool_use_id": c.Item, "settle_tool": c.Tool},
 	}
+}
+
+// dispatched returns the call that a call of tool_call makes; false for other calls.
+func dispatched(c Call) (Call, bool) {
+	var inner mcp.Dispatched
+	if c.Tool != mcp.CallName || json.Unmarshal([]byte(c.Arguments), &inner) != nil || inner.Name == "" {
+		return c, false
+	}
+	c.Tool, c.Arguments = inner.Name, string(inner.Arguments)
+	return c, true
+}
+
+// changed returns the arguments of the occasion's call, as the hook changed tool_input; "" if they are unchanged.
+func (a aspect) changed(input object) string {
+	arguments := changedArguments(a.call.Tool, a.call.Arguments, a.sent, input)
+	if arguments == "" || a.outer == nil {
+		return arguments
+	}
+	raw, _ := json.Marshal(mcp.Dispatched{Name: a.call.Tool, Arguments: json.RawMessage(arguments)}) // never fails
+	return string(raw)
 }
 
 // response returns a call's result as hooks receive it.

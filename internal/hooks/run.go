@@ -45,7 +45,12 @@ func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
 			continue
 		}
 		for _, a := range o.aspects {
-			if name, ok := h.matched(a.names); ok {
+			name, ok := h.matched(a.names)
+			if !ok && a.outer != nil {
+				a = *a.outer
+				name, ok = h.matched(a.names)
+			}
+			if ok {
 				runs = append(runs, &execution{set: s, hook: h, aspect: a, name: name, occasion: o})
 			}
 		}
@@ -224,8 +229,8 @@ func (r *execution) abort(ctx context.Context) response {
 func (r *execution) end(out response, why error, got Result) response {
 	redact, d := r.set.Redact.String, &out.HookEnded
 	d.Outcome = event.Completed
-	if c := r.occasion.call; why == nil && c != nil && out.changed != nil {
-		d.Arguments = redact(changedArguments(c.Tool, c.Arguments, r.aspect.sent, *out.changed))
+	if why == nil && r.aspect.sent != nil && out.changed != nil {
+		d.Arguments = redact(r.aspect.changed(*out.changed))
 		if d.Arguments != "" && r.occasion.event != event.HookBefore {
 			why = errors.New("it changes the call, which only a PreToolUse hook may")
 		}
