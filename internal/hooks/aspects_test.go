@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/run"
 )
 
 // patch returns the arguments of a patch with the lines.
@@ -150,5 +151,126 @@ func TestChangeOfServerToolReachesToolCall(t *testing.T) {
 		if v, err := b.set.Before(t.Context(), call("tool_call", through)); err != nil || v.Arguments != c.want {
 			t.Errorf("%s becomes %q, want %q: %v", c.updated, v.Arguments, c.want, err)
 		}
+	}
+}
+
+// A hook allows a patch only if hooks of the user allow each of its files.
+func TestHookAllowsWholePatch(t *testing.T) {
+	a, env := "*** Add File: a.go\n+x", "*** Update File: .env\n@@\n-a\n+b"
+	own := func(matcher, command string) run.Hook { return run.Hook{Matcher: matcher, Command: command, Own: true} }
+	notOwn := run.Hook{Matcher: "Edit", Command: "allow"}
+	for _, c := range []struct {
+		patch string
+		hooks []run.Hook
+		want  event.Permission
+	}{
+		{patch(a), []run.Hook{own("Write", "allow")}, event.Allow},
+		{patch(a, env), []run.Hook{own("Write", "allow")}, ""},
+		{patch(a, env), []run.Hook{own("Write", "allow"), notOwn}, ""},
+		{patch(a, env), []run.Hook{own("Edit|Write", "allow a.go")}, ""},
+		{patch(a, env), []run.Hook{own("Edit|Write", "allow")}, event.Allow},
+		{patch(a, env), []run.Hook{own("Write", "allow"), own("Edit", "allow")}, event.Allow},
+		{patch(a, env), []run.Hook{own("Write", "allow"), own("Edit", "ask")}, event.Ask},
+	} {
+		for _, e := range []event.HookEvent{event.HookBefore, event.HookPermission} {
+			for n := range c.hooks {
+				c.hooks[n].Event = e
+			}
+			b := newBench(t, c.hooks...)
+			b.answer("allow", func(map[string]any) string { return `{"decision":"approve"}` })
+			b.answer("ask", func(map[string]any) string {
+				return `{"hookSpecificOutput":{"permissionDecision":"ask"}}`
+			})
+			b.answer("allow a.go", func(input map[string]any) string {
+				if input["file_path"] == "/work/a.go" {
+					return `{"decision":"approve"}`
+				}
+				return ""
+			})
+			occur := b.set.Before
+			if e == event.HookPermission {
+				occur = b.set.Permit
+			}
+			if v, err := occur(t.Context(), call("apply_patch", c.patch)); err != nil || v.Decision != c.want {
+				t.Errorf("%s of %s by %+v: %+v, want %q: %v", e, c.patch, c.hooks, v, c.want, err)
+			}
+		}
+	}
+}
+
+// answer sets what a command prints for a tool_input.
+func (b *bench) answer(command string, prints func(input map[string]any) string) {
+	b.runner.answers[command] = func(in map[string]any) (hooks.Result, error) {
+		input, _ := in["tool_input"].(map[string]any)
+		return hooks.Result{Stdout: []byte(prints(input))}, nil
+	}
+}
+
+// updated is an answer that replaces a part of the patch that a hook received.
+func updated(input map[string]any, old, replacement string) string {
+	text, _ := input["input"].(string)
+	raw, _ := json.Marshal(map[string]any{"hookSpecificOutput": map[string]any{"updatedInput": map[string]any{
+		"input": strings.Replace(text, old, replacement, 1), "file_path": input["file_path"],
+	}}})
+	return string(raw)
+}
+
+// A hook that changes a patch for each of its files keeps all of its changes, and is not asked again about a file that
+// it has changed.
+func TestHookChangesEveryFileOfPatch(t *testing.T) {
+	for _, count := range []int{1, 2, 6} {
+		var lines, want []string
+		for n := range count {
+			lines = append(lines, fmt.Sprintf("*** Add File: %d\n+x", n))
+			want = append(want, fmt.Sprintf("*** Add File: %d\n+formatted x", n))
+		}
+		b := newBench(t, before("Write", "format"), before("Write", "see"))
+		b.answer("see", func(map[string]any) string { return "" })
+		b.answer("format", func(input map[string]any) string {
+			head := fmt.Sprintf("%s\n+", strings.TrimPrefix(fmt.Sprint(input["file_path"]), "/work/"))
+			return updated(input, head, head+"formatted ")
+		})
+		v, err := b.set.Before(t.Context(), call("apply_patch", patch(lines...)))
+		if err != nil || v.Denied() || v.Arguments != patch(want...) {
+			t.Errorf("%d files: %+v, %v", count, v, err)
+		}
+	}
+}
+
+// A hook that makes the same change for each file makes it once.
+func TestHookChangesPatchOnce(t *testing.T) {
+	b := newBench(t, before("Write", "change"))
+	b.answer("change", func(input map[string]any) string { return updated(input, "+", "+// new\n+") })
+	v, err := b.set.Before(t.Context(), call("apply_patch", patch("*** Add File: a\n+x", "*** Add File: b\n+x")))
+	if want := patch("*** Add File: a\n+// new\n+x", "*** Add File: b\n+x"); err != nil || v.Arguments != want {
+		t.Errorf("%+v, want %s: %v", v, want, err)
+	}
+}
+
+// A hook that never ends changing a patch denies it.
+func TestEndlessChangesOfPatchDeny(t *testing.T) {
+	b := newBench(t, before("Write", "rename"))
+	b.answer("rename", func(input map[string]any) string { return updated(input, "File: ", "File: new-") })
+	v, err := b.set.Before(t.Context(), call("apply_patch", patch("*** Add File: a\n+x", "*** Add File: b\n+x")))
+	if err != nil || !v.Denied() || !strings.Contains(v.Reason, "keep changing") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A hook that changes a patch sees the files that it adds.
+func TestChangingHookSeesAddedFiles(t *testing.T) {
+	b := newBench(t, before("Write|Edit", "guard"))
+	b.answer("guard", func(input map[string]any) string {
+		switch input["file_path"] {
+		case "/work/.env":
+			return `{"decision":"block","reason":"keep off"}`
+		case "/work/a":
+			return updated(input, "*** Add File: a\n", "*** Add File: .env\n+y\n*** Add File: a\n")
+		}
+		return ""
+	})
+	v, err := b.set.Before(t.Context(), call("apply_patch", patch("*** Add File: a\n+x", "*** Add File: b\n+x")))
+	if err != nil || v.Reason != "keep off" {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

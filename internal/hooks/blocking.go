@@ -3,101 +3,118 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 )
 
-// maxRounds bounds how often the hooks of a call see the changes of each other.
-const maxRounds = 4
+// Bounds of the rounds in which hooks change a call: maxRounds for changes of each other's arguments, and maxFiles
+// more for a hook that changes a patch for each of its files.
+const (
+	maxRounds = 4
+	maxFiles  = 16
+)
+
+// change is a change of a call's arguments by a hook.
+type change struct {
+	hook      *hook // nil for no change
+	arguments string
+	// keys are the aspects about which the hook gave these arguments, or earlier ones without a change by another
+	// hook in between.
+	keys map[string]bool
+}
+
+// knows reports whether the hook itself changed the call, because of this aspect.
+func (c change) knows(h *hook, key string) bool { return h == c.hook && c.keys[key] }
 
 // Before runs the blocking hooks of a call before the call runs. If one of them changes the
-// call, the others run again, so that each has seen the final call. The error is the cause of
-// ctx, or means that the call has ended; in both cases the call must not run.
+// call, the others run again, so that each has seen the final call. The hook itself runs again
+// for the aspects about which it gave other arguments. The error is the cause of ctx, or means
+// that the call has ended; in both cases the call must not run.
 func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	if !s.On(event.HookBefore) {
 		return Verdict{}, nil
 	}
-	original, latest := c.Arguments, map[*hook]Verdict{}
-	var changer *hook
-	for range maxRounds {
-		o := &occasion{
-			event: event.HookBefore, turn: c.Turn, item: c.Item, aspects: s.aspects(c), open: c.waits,
-		}
-		runs := s.matching(o, func(h *hook) bool { return h != changer })
-		changed, by, err := s.round(ctx, o, runs, latest)
+	var opinions []opinion
+	var last change
+	original, aspects := c.Arguments, s.aspects(c)
+	for range maxRounds + min(len(aspects)-1, maxFiles) {
+		o := &occasion{event: event.HookBefore, turn: c.Turn, item: c.Item, aspects: aspects, open: c.waits}
+		round, err := s.opinions(ctx, o, s.matching(o, func(h *hook, a aspect) bool { return !last.knows(h, a.key) }))
 		if err != nil {
 			return Verdict{Decision: event.Deny}, err
 		}
-		v := s.together(latest)
-		if by == nil || v.Denied() {
+		opinions = replaced(opinions, round, last)
+		v, next := combine(aspects, opinions), last.next(round)
+		if next.hook == nil || v.Denied() {
 			if c.Arguments != original {
 				v.Arguments = c.Arguments
 			}
 			return v, nil
 		}
-		c.Arguments, changer = changed, by
-		withdraw(latest, changer)
+		last, c.Arguments = next, next.arguments
+		withdraw(opinions, last)
+		aspects = s.aspects(c)
 	}
-	return Verdict{
-		Decision: event.Deny, Reason: fmt.Sprintf("hooks keep changing each other's arguments of %q", c.Tool),
-	}, nil
+	return Verdict{Decision: event.Deny, Reason: fmt.Sprintf("hooks keep changing the arguments of %q", c.Tool)}, nil
 }
 
-// round runs the hooks once. It returns the first change of the arguments, and the hook that
-// made it.
-func (s *Set) round(
-	ctx context.Context, o *occasion, runs []*execution, latest map[*hook]Verdict,
-) (changed string, by *hook, err error) {
+// next returns the first change in a round.
+func (c change) next(round []opinion) (next change) {
+	for _, o := range round {
+		if o.Arguments == "" {
+			continue
+		}
+		if next.hook == nil {
+			next = change{o.hook, o.Arguments, map[string]bool{}}
+			if o.hook == c.hook {
+				maps.Copy(next.keys, c.keys)
+			}
+		}
+		if o.hook == next.hook && o.Arguments == next.arguments {
+			next.keys[o.key] = true
+		}
+	}
+	return next
+}
+
+// replaced replaces the opinions of the hooks that ran in a round, except for what the hook of the last change thinks
+// of the aspects that it knows. The opinions are in the order of the configuration.
+func replaced(opinions, round []opinion, last change) []opinion {
+	opinions = slices.DeleteFunc(opinions, func(o opinion) bool {
+		ran := func(r opinion) bool { return r.hook == o.hook }
+		return !last.knows(o.hook, o.key) && slices.ContainsFunc(round, ran)
+	})
+	opinions = append(opinions, round...)
+	slices.SortStableFunc(opinions, func(a, b opinion) int { return a.hook.position - b.hook.position })
+	return opinions
+}
+
+// withdraw removes what other hooks allowed before a change. Those that match the changed call
+// run again; the others have not seen it.
+func withdraw(opinions []opinion, by change) {
+	for n, o := range opinions {
+		if o.hook != by.hook && o.Decision == event.Allow {
+			opinions[n].Decision, opinions[n].Reason = "", ""
+		}
+	}
+}
+
+// opinions runs hooks of an occasion.
+func (s *Set) opinions(ctx context.Context, o *occasion, runs []*execution) ([]opinion, error) {
 	if len(runs) == 0 {
-		return "", nil, nil
+		return nil, nil
 	}
 	all, err := s.runAll(ctx, o, runs)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	now := map[*hook]Verdict{} // verdicts about earlier arguments do not count any more
+	list := make([]opinion, len(runs))
 	for n, r := range runs {
-		v := now[r.hook]
-		v.add(r.hook, all[n])
-		now[r.hook] = v
-		if by == nil && all[n].Arguments != "" {
-			changed, by = all[n].Arguments, r.hook
-		}
+		list[n] = opinion{r.hook, r.aspect.key, all[n]}
 	}
-	for h, v := range now {
-		latest[h] = v
-	}
-	return changed, by, nil
-}
-
-// withdraw removes what hooks allowed before the changer changed the call. Those that match the
-// changed call run again; the others have not seen it.
-func withdraw(latest map[*hook]Verdict, changer *hook) {
-	for h, v := range latest {
-		if h != changer && v.Decision == event.Allow {
-			v.Decision, v.Reason = "", ""
-			latest[h] = v
-		}
-	}
-}
-
-// together combines the last verdicts of the hooks, in the order of the configuration.
-func (s *Set) together(latest map[*hook]Verdict) (out Verdict) {
-	list := s.byEvent[event.HookBefore]
-	for n := range list {
-		v, ok := latest[&list[n]]
-		if !ok {
-			continue
-		}
-		if strictness(v.Decision) > strictness(out.Decision) {
-			out.Decision, out.Reason = v.Decision, v.Reason
-		}
-		out.Context = append(out.Context, v.Context...)
-		if v.Stop && !out.Stop {
-			out.Stop, out.Why = true, v.Why
-		}
-	}
-	return out
+	return list, nil
 }
 
 // Permit runs the blocking hooks of a call that needs approval. The zero Verdict leaves the
@@ -140,23 +157,15 @@ func (c Call) in(st event.State) *event.Item {
 
 // fire runs the hooks of an occasion and combines their responses.
 func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEvent) (Verdict, error) {
-	var v Verdict
 	if !s.On(e) {
-		return v, nil
+		return Verdict{}, nil
 	}
 	o := about()
-	runs := s.matching(o, nil)
-	if len(runs) == 0 {
-		return v, nil
-	}
-	all, err := s.runAll(ctx, o, runs)
+	opinions, err := s.opinions(ctx, o, s.matching(o, nil))
 	if err != nil {
 		return Verdict{Decision: event.Deny}, err
 	}
-	for n, r := range runs {
-		v.add(r.hook, all[n])
-	}
-	return v, nil
+	return combine(o.aspects, opinions), nil
 }
 
 // fields returns the only aspect of an occasion, with the names that matchers know.

@@ -296,7 +296,7 @@ func TestConflictingHooksDeny(t *testing.T) {
 		}
 	}
 	v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
-	if err != nil || !v.Denied() || !strings.Contains(v.Reason, "each other") {
+	if err != nil || !v.Denied() || !strings.Contains(v.Reason, "keep changing") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

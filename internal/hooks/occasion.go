@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
@@ -23,6 +24,7 @@ type occasion struct {
 // aspect is one part of an occasion for which each hook runs; most occasions have one.
 type aspect struct {
 	names  []string // names that matchers know; the matching one becomes tool_name
+	key    string   // distinguishes the files of a patch; "" for other occasions
 	fields map[string]any
 	sent   object // tool_input
 	call   Call   // the call that tool_input describes
@@ -75,7 +77,9 @@ func (s *Set) direct(c Call) []aspect {
 		if f.path != "" {
 			sent["file_path"] = text(absolute(s.Dir, f.path))
 		}
-		out = append(out, s.aspect(c, f.names, sent))
+		a := s.aspect(c, f.names, sent)
+		a.key = strings.Join(f.names, "|") + " " + f.path
+		out = append(out, a)
 	}
 	return out
 }

@@ -36,15 +36,15 @@ type execution struct {
 }
 
 // matching returns the executions of an occasion's hooks.
-func (s *Set) matching(o *occasion, wanted func(*hook) bool) []*execution {
+func (s *Set) matching(o *occasion, wanted func(*hook, aspect) bool) []*execution {
 	var runs []*execution
 	list := s.byEvent[o.event]
 	for n := range list {
 		h := &list[n]
-		if wanted != nil && !wanted(h) {
-			continue
-		}
 		for _, a := range o.aspects {
+			if wanted != nil && !wanted(h, a) {
+				continue
+			}
 			name, ok := h.matched(a.names)
 			if !ok && a.outer != nil {
 				a = *a.outer

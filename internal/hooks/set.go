@@ -51,8 +51,9 @@ type Set struct {
 // hook is a [run.Hook] with its parsed matcher.
 type hook struct {
 	run.Hook
-	names   []string       // plain names; nil for all, or for a pattern
-	pattern *regexp.Regexp // nil for all, or for names
+	position int            // among the hooks of its event
+	names    []string       // plain names; nil for all, or for a pattern
+	pattern  *regexp.Regexp // nil for all, or for names
 }
 
 // New returns the session's hooks; nil if there are none.
@@ -69,7 +70,7 @@ func New(c Config) *Set {
 	s := &Set{Config: c, byEvent: map[event.HookEvent][]hook{}}
 	for _, h := range c.Hooks {
 		names, pattern, _ := ParseMatcher(h.Matcher) // an invalid matcher matches everything
-		s.byEvent[h.Event] = append(s.byEvent[h.Event], hook{h, names, pattern})
+		s.byEvent[h.Event] = append(s.byEvent[h.Event], hook{h, len(s.byEvent[h.Event]), names, pattern})
 	}
 	return s
 }

@@ -1,13 +1,16 @@
 package hooks
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/settle-agent/settle/event"
 )
 
 // Verdict combines the responses of all hooks of an occasion. The zero Verdict has no effect.
 type Verdict struct {
-	// Decision is the strictest response; only the user's own hooks can allow. Reason explains
-	// the decision to the model and to people.
+	// Decision is the strictest response. Only the user's own hooks can allow, and only all
+	// aspects of an occasion together. Reason explains the decision to the model and to people.
 	Decision event.Permission
 	Reason   string
 	// Arguments replace the call's arguments; empty changes nothing.
@@ -22,30 +25,46 @@ type Verdict struct {
 // Denied reports whether the hooks refused the occasion.
 func (v Verdict) Denied() bool { return v.Decision == event.Deny }
 
-// add adds the response of one hook.
-func (v *Verdict) add(h *hook, s response) {
-	decision := s.Decision
-	if decision == event.Allow && !h.Own {
-		decision = ""
+// opinion is the response of a hook about one aspect of an occasion.
+type opinion struct {
+	hook *hook
+	key  string // of the aspect
+	response
+}
+
+// allows reports whether the hook may allow the aspect, and does.
+func (o opinion) allows() bool { return o.Decision == event.Allow && o.hook.Own }
+
+// combine combines opinions about an occasion. It is allowed only if each of its aspects is.
+func combine(aspects []aspect, opinions []opinion) (v Verdict) {
+	allowed, reason := map[string]bool{}, ""
+	for _, o := range opinions {
+		switch {
+		case o.allows():
+			allowed[o.key] = true
+			reason = cmp.Or(reason, o.Reason)
+		case o.Decision != event.Allow && strictness(o.Decision) > strictness(v.Decision):
+			v.Decision, v.Reason = o.Decision, o.Reason
+		}
+		if o.Context != "" {
+			v.Context = append(v.Context, o.Context)
+		}
+		if o.Stop && !v.Stop {
+			v.Stop, v.Why = true, o.Reason
+		}
 	}
-	if strictness(decision) > strictness(v.Decision) {
-		v.Decision, v.Reason = decision, s.Reason
+	missing := func(a aspect) bool { return !allowed[a.key] }
+	if v.Decision == "" && len(allowed) > 0 && !slices.ContainsFunc(aspects, missing) {
+		v.Decision, v.Reason = event.Allow, reason
 	}
-	if s.Context != "" {
-		v.Context = append(v.Context, s.Context)
-	}
-	if s.Stop && !v.Stop {
-		v.Stop, v.Why = true, s.Reason
-	}
+	return v
 }
 
 func strictness(p event.Permission) int {
 	switch p {
 	case event.Deny:
-		return 3
-	case event.Ask:
 		return 2
-	case event.Allow:
+	case event.Ask:
 		return 1
 	}
 	return 0

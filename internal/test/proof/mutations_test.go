@@ -346,8 +346,8 @@ func mutations() []mutation {
 		{
 			"C16",
 			"internal/hooks/blocking.go",
-			"\t\tc.Arguments, changer = changed, by\n",
-			"\t\treturn Verdict{Arguments: changed}, nil\n",
+			"\t\tlast, c.Arguments = next, next.arguments\n",
+			"\t\treturn Verdict{Arguments: next.arguments}, nil\n",
 			"./internal/hooks TestBlockingHooksSeeFinalCall",
 		},
 		{
