@@ -34,25 +34,49 @@ func (d *driver) toolCall(i *event.Item) toolCall {
 // key is equal for calls that do the same.
 func (c toolCall) key() string { return c.claude + compact(c.input) }
 
-// agreements are the calls that the client has changed into what they are.
+// agreement says how a call became what it is.
+type agreement string
+
+const (
+	changedByHook   agreement = "changed by a hook"
+	allowedByHook   agreement = "changed and allowed by a hook"
+	allowedByClient agreement = "changed and allowed by canUseTool"
+)
+
+// settles reports whether a call needs no question after its hooks have decided.
+func (a agreement) settles(decision string) bool {
+	return a == allowedByClient || a == allowedByHook && decision != "ask"
+}
+
+// agreements are the calls that the client has changed into what they are, until the model makes
+// them or the turn ends.
 type agreements struct {
-	mu   sync.Mutex // guards keys
-	keys map[string]bool
+	mu    sync.Mutex // guards byKey
+	byKey map[string]agreement
 }
 
-func (a *agreements) add(key string) {
+func (a *agreements) add(key string, how agreement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.keys == nil {
-		a.keys = map[string]bool{}
+	if a.byKey == nil {
+		a.byKey = map[string]agreement{}
 	}
-	a.keys[key] = true
+	a.byKey[key] = how
 }
 
-func (a *agreements) has(key string) bool {
+// take returns the agreement about a call, which holds once; empty for none.
+func (a *agreements) take(key string) agreement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.keys[key]
+	how := a.byKey[key]
+	delete(a.byKey, key)
+	return how
+}
+
+func (a *agreements) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.byKey)
 }
 
 // The policies that answer if no person can be asked (C16).
@@ -77,12 +101,16 @@ func deniedBy(policy, message string) asker.Answer {
 func (d *driver) ask(i *event.Item, q asker.Question) asker.SentQuestion {
 	c := d.toolCall(i)
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
+		how, decision := d.agreed.take(c.key()), ""
 		if was, hooked := d.hooks.judged(q.Item); hooked {
 			heard := d.before(ctx, c)
-			if answer, decided := d.hooked(c, was, heard); decided {
+			if answer, decided := d.hooked(c, was, heard, how); decided {
 				return answer, nil
 			}
-			q.Why = cmp.Or(heard.reason, q.Why)
+			q.Why, decision = cmp.Or(heard.reason, q.Why), heard.decision
+		}
+		if how.settles(decision) {
+			return approved(), nil
 		}
 		return d.decide(ctx, c, q), nil
 	})
@@ -91,7 +119,7 @@ func (d *driver) ask(i *event.Item, q asker.Question) asker.SentQuestion {
 // decide asks the client, or says what holds where it cannot be asked (C16).
 func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker.Answer {
 	switch mode := d.policy.inForceMode(); {
-	case d.agreed.has(c.key()), mode == modeBypass:
+	case mode == modeBypass:
 		return approved()
 	case mode == modeDont:
 		return deniedBy(policyDont, "the permission mode \"dontAsk\" denies calls that no rule allows")
@@ -171,16 +199,16 @@ func (d *driver) permitted(c toolCall, raw json.RawMessage) asker.Answer {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return deniedBy(policyCallback, "the client's answer could not be read")
 	}
-	changed, hasInput := object(string(p.Input))
+	input, hasInput := object(string(p.Input))
 	switch {
 	case p.Behavior == "deny" && p.Interrupt:
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: p.Message}
 	case p.Behavior != "allow":
 		return denied(p.Message)
 	case c.settle == plan.ProposeName:
-		return d.acceptPlan(c, p, changed)
-	case hasInput && !same(changed, c.input):
-		return d.revise(c, changed)
+		return d.acceptPlan(c, p, input)
+	case hasInput && !same(input, c.input):
+		return d.revise(c, input, allowedByClient)
 	}
 	answer := approved()
 	d.do(func() { answer.Verdict = d.updated(c, p.Updates) })
@@ -209,9 +237,9 @@ func same(a, b map[string]any) bool { return compact(a) == compact(b) }
 
 // revise has the model make a call as the client changed it: what runs is what
 // the log says that the model asked for.
-func (d *driver) revise(c toolCall, input map[string]any) asker.Answer {
+func (d *driver) revise(c toolCall, input map[string]any, how agreement) asker.Answer {
 	c.input = input
-	d.agreed.add(c.key())
+	d.agreed.add(c.key(), how)
 	return denied("this call may run with other arguments. Repeat it with exactly these: " + c.alias.arguments(input))
 }
 

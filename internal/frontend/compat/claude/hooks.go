@@ -140,6 +140,7 @@ type verdict struct {
 	decision string
 	reason   string
 	input    map[string]any
+	how      agreement // what the hook that changed the input makes of the call
 }
 
 // strictness orders what hooks say.
@@ -175,7 +176,10 @@ func (w *verdict) hear(m matcher, raw json.RawMessage, err error) {
 	}
 	w.add(a.Specific.Decision, a.Specific.Reason)
 	if input, ok := object(string(a.Specific.Input)); ok {
-		w.input = input
+		w.input, w.how = input, changedByHook
+		if a.Specific.Decision == "allow" || a.Specific.Decision == "" && a.Decision == "approve" {
+			w.how = allowedByHook
+		}
 	}
 }
 
@@ -198,8 +202,10 @@ func (d *driver) before(ctx context.Context, c toolCall) verdict {
 	return w
 }
 
-// hooked is what the hooks decide about a call, if they do.
-func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer asker.Answer, decided bool) {
+// hooked is what the hooks decide about a call, if they do. A call that the client has changed is not changed again.
+func (d *driver) hooked(
+	c toolCall, was settle.Judgement, w verdict, how agreement,
+) (answer asker.Answer, decided bool) {
 	switch {
 	case w.decision == "stop":
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: w.reason}, true
@@ -207,8 +213,8 @@ func (d *driver) hooked(c toolCall, was settle.Judgement, w verdict) (answer ask
 		return denied(w.reason), true
 	case c.settle == plan.ProposeName: // no hook accepts or edits a plan
 		return asker.Answer{}, false
-	case w.input != nil && !same(w.input, c.input) && !d.agreed.has(c.key()):
-		return d.revise(c, w.input), true
+	case how == "" && w.input != nil && !same(w.input, c.input):
+		return d.revise(c, w.input, w.how), true
 	case w.decision == "allow", w.decision == "" && was.Decision == settle.Allow:
 		return approved(), true
 	}

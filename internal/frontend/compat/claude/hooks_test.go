@@ -58,7 +58,8 @@ func TestHooksAcceptNoPlan(t *testing.T) {
 	c := toolCall{alias: alias{settle: plan.ProposeName}, input: map[string]any{"plan": "a"}}
 	for decision, want := range map[string]bool{"allow": false, "ask": false, "": false, "deny": true, "stop": true} {
 		answer, decided := (&driver{}).hooked(
-			c, settle.Judgement{Decision: settle.Ask}, verdict{decision: decision, input: map[string]any{"plan": "b"}},
+			c, settle.Judgement{Decision: settle.Ask},
+			verdict{decision: decision, input: map[string]any{"plan": "b"}}, "",
 		)
 		if decided != want || answer.Verdict == event.Approved {
 			t.Errorf("%q: %v, %+v", decision, decided, answer)

@@ -44,6 +44,7 @@ func (r *results) close() {
 // turnEnded is called after the result of a turn was sent.
 func (d *driver) turnEnded(turn string, inputs []string, cause *event.Cause) {
 	d.prompts.ended(inputs)
+	d.agreed.clear()
 	var stops []stdio.Stop
 	if stop := d.stop.Load(); stop != nil {
 		stops = append(stops, *stop)
