@@ -62,6 +62,14 @@ func (s *streams) trustHooks(r *config.Resolved) error {
 	}
 	mask := redact.New(r.Secrets()...)
 	for _, file := range r.ProjectHooks {
+		if file.Problem != "" {
+			return &config.Error{
+				Where:   "--trust",
+				Message: fmt.Sprintf("the hooks of %s cannot be trusted: %s", file.Path, file.Problem),
+			}
+		}
+	}
+	for _, file := range r.ProjectHooks {
 		for _, h := range file.Hooks {
 			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, h.Event, mask.Diagnostic(h.Line())))
 		}

@@ -48,12 +48,20 @@ type ProjectHooks struct {
 	Hash    string
 	Hooks   []Hook
 	Trusted bool
+	// Problem, if set, is the reason why the hooks cannot be trusted.
+	Problem string
 }
 
 // Check returns an error if the file's hooks, or the project's files that they name, have
 // changed since they were read: the user trusted a version of the script.
 func (p ProjectHooks) Check(project repo.Project) error {
-	if len(p.Hooks) == 0 || hooksHash(project, p.Hooks[0].Dir, p.Hooks) == p.Hash {
+	if len(p.Hooks) == 0 {
+		return nil
+	}
+	switch hash, err := hooksHash(project, p.Hooks[0].Dir, p.Hooks); {
+	case err != nil:
+		return fmt.Errorf("the hooks of %s cannot be trusted any more: %w", p.Path, err)
+	case hash == p.Hash:
 		return nil
 	}
 	return fmt.Errorf(
@@ -196,10 +204,17 @@ func (l *loader) projectFileHooks(project repo.Project, dir, path string, list [
 	for n := range list {
 		list[n].Dir, list[n].Origin = dir, Origin{Kind: Project, Where: path}
 	}
-	file := ProjectHooks{Path: path, Hooks: list, Hash: hooksHash(project, dir, list)}
-	if file.Trusted = l.Recorded()[path] == file.Hash; file.Trusted {
+	file := ProjectHooks{Path: path, Hooks: list}
+	var err error
+	file.Hash, err = hooksHash(project, dir, list)
+	switch recorded, ok := l.Recorded()[path]; {
+	case err != nil:
+		file.Problem = err.Error()
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: its hooks are not run, since they cannot be trusted: %v", path, err))
+	case ok && recorded == file.Hash:
+		file.Trusted = true
 		l.Hooks = append(l.Hooks, list...)
-	} else {
+	default:
 		l.Notes = append(l.Notes, fmt.Sprintf(
 			"%s: its hooks are not run, since you have not trusted them as they are now; to see them and trust them: settle hooks --trust",
 			path,
@@ -208,10 +223,16 @@ func (l *loader) projectFileHooks(project repo.Project, dir, path string, list [
 	l.ProjectHooks = append(l.ProjectHooks, file)
 }
 
+// maxHashed bounds the bytes of all files that the hooks in one file of a project name: they are
+// read when a session begins, and before each run of a hook.
+const maxHashed = 64 << 20
+
 // hooksHash is the hash of hooks and of the project's files that their commands name,
-// because the user trusts a version of the script.
-func hooksHash(project repo.Project, dir string, list []Hook) string {
+// because the user trusts a version of the script. The error means that the files are too
+// large to be read.
+func hooksHash(project repo.Project, dir string, list []Hook) (string, error) {
 	sum := sha256.New()
+	files := fileHashes{project: project, room: maxHashed, known: map[string]string{}}
 	for _, h := range list {
 		fmt.Fprintf(sum, "%q %q %q %q %d %q\n", h.Event, h.Matcher, h.Command, h.Args, h.Timeout, h.Broken)
 		for _, word := range append(strings.FieldsFunc(strings.NewReplacer(`"`, "", "'", "").Replace(h.Command),
@@ -231,12 +252,47 @@ func hooksHash(project repo.Project, dir string, list []Hook) string {
 			if rel, err := filepath.Rel(dir, word); err != nil || rel == "." || strings.HasPrefix(rel, "..") {
 				continue
 			}
-			if data, _, err := project.ReadFile(word, maxFile); err == nil {
-				fmt.Fprintf(sum, "%q %x\n", word, sha256.Sum256(data))
+			hash, err := files.of(word)
+			if err != nil {
+				return "", err
+			}
+			if hash != "" {
+				fmt.Fprintf(sum, "%q %s\n", word, hash)
 			}
 		}
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// fileHashes hashes files of a project, each once.
+type fileHashes struct {
+	project repo.Project
+	room    int64 // bytes that can still be read
+	known   map[string]string
+}
+
+// of returns the hash of a file; "" if the word names no file that can be read. The error means
+// that the file exceeds the room.
+func (f *fileHashes) of(path string) (string, error) {
+	if hash, ok := f.known[path]; ok {
+		return hash, nil
+	}
+	f.known[path] = ""
+	file, err := f.project.OpenFile(path)
+	if err != nil {
+		return "", nil //nolint:nilerr // a word that names no file
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(file, f.room+1))
+	if err != nil {
+		return "", nil //nolint:nilerr // such as a folder
+	}
+	if f.room -= n; f.room < 0 {
+		return "", fmt.Errorf("the files that they name have more than %d MB together, up to %q", maxHashed>>20, path)
+	}
+	f.known[path] = hex.EncodeToString(sum.Sum(nil))
+	return f.known[path], nil
 }
 
 // delimits reports whether the character ends a file name in a command.

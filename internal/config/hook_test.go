@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,5 +82,33 @@ func TestHooksOfAProject(t *testing.T) {
 	}
 	if r = w.load(); len(r.Hooks) > 0 {
 		t.Errorf("a script changed, and its hooks are run: %+v", r.Hooks)
+	}
+}
+
+// The hash of a project's hooks covers all of a large script.
+func TestHashCoversLargeScript(t *testing.T) {
+	w := newWorld(t)
+	w.write("repo/.claude/settings.json", claudeHooks)
+	script := strings.Repeat("#\n", 1<<20)
+	w.write("repo/.claude/hooks/check.sh", script+"exit 0\n")
+	project := repo.Trust{}.Project(filepath.Join(w.dir, "repo"))
+	file := w.load().ProjectHooks[0]
+	if err := file.Check(project); err != nil || file.Problem != "" {
+		t.Errorf("%v, %q", err, file.Problem)
+	}
+	w.write("repo/.claude/hooks/check.sh", script+"exit 1\n")
+	if err := file.Check(project); err == nil {
+		t.Error("a change after the first MiB was not seen")
+	}
+	if err := os.Truncate(filepath.Join(w.dir, "repo/.claude/hooks/check.sh"), 65<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Check(project); err == nil || !strings.Contains(err.Error(), "64 MB") {
+		t.Errorf("a script of 65 MB: %v", err)
+	}
+	r := w.load()
+	if file := r.ProjectHooks[0]; file.Trusted || file.Problem == "" || len(r.Hooks) > 0 ||
+		!strings.Contains(strings.Join(r.Notes, "\n"), "64 MB") {
+		t.Errorf("%+v, %q", file, r.Notes)
 	}
 }

@@ -132,38 +132,60 @@ func (p Project) Of(place disk.Place) (File, error) {
 	return File{name, place}, nil
 }
 
-// Read returns the first limit bytes of a file, and its size. It refuses a file that
-// another user put there, such as into a directory that all users can write, and a file
-// that not all users can read and that can have another name outside the project.
-func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) {
+// Open opens a file for reading. It refuses a file that another user put there, such as into
+// a directory that all users can write, and a file that not all users can read and that can
+// have another name outside the project.
+func (p Project) Open(f File) (*os.File, error) {
 	file, info, err := f.place.Open()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = file.Close() }() // the file was only read
 	switch {
+	case err != nil:
+		return nil, err
 	case !p.everybody && !p.trust.harmlessFile(info):
-		return nil, 0, foreign(f.place.Named)
+		err = foreign(f.place.Named)
 	case disk.Shared(info):
-		return nil, 0, fmt.Errorf(
+		err = fmt.Errorf(
 			"cannot trust %q: it has another name (a hard link), which can be outside the project, and not all users can read it",
 			f.place.Named,
 		)
 	}
-	return disk.ReadHead(file, f.place.Named, limit)
+	if err != nil {
+		_ = file.Close() // nothing was read
+		return nil, err
+	}
+	return file, nil
 }
 
-// ReadFile is [Project.Locate] and [Project.Read]. It also refuses a link that another user
-// put there.
-func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
-	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
-		return nil, 0, foreign(path)
-	}
-	f, err := p.Locate(path)
+// Read returns the first limit bytes of a file that [Project.Open] accepts, and its size.
+func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) {
+	file, err := p.Open(f)
 	if err != nil {
 		return nil, 0, err
 	}
-	return p.Read(f, limit)
+	defer func() { _ = file.Close() }() // the file was only read
+	return disk.ReadHead(file, f.place.Named, limit)
+}
+
+// ReadFile is [Project.Read] for a file that [Project.OpenFile] accepts.
+func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
+	file, err := p.OpenFile(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	return disk.ReadHead(file, path, limit)
+}
+
+// OpenFile is [Project.Locate] and [Project.Open]. It also refuses a link that another user
+// put there.
+func (p Project) OpenFile(path string) (*os.File, error) {
+	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
+		return nil, foreign(path)
+	}
+	f, err := p.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Open(f)
 }
 
 func foreign(path string) error {
