@@ -10,9 +10,10 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// expansion is an input that is being expanded. It is not accepted yet.
+// expansion is an input that is being expanded, or whose documents are being read. It is not
+// accepted yet.
 //
-//	Submit ─► begun ─► Expand runs ─► accepted
+//	Submit ─► begun ─► Expand runs, documents are read ─► accepted
 //	            │          └► failed: Submit returns the error
 //	            └► withdrawn: by an interrupt or the session's end; Submit returns the cause
 //
@@ -24,18 +25,16 @@ type expansion struct {
 	cause  *event.Cause // why it was withdrawn
 }
 
-// expand expands the input's text. again means that the id was accepted before. Otherwise,
-// without an error, the caller lets the actor call endExpansion.
-func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, duplicate bool, _ error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	e := &expansion{input: in.ID, cancel: cancel}
+// expand begins the expansion and expands the input's text. ctx ends with a withdrawal.
+// duplicate means that the id was accepted before. Otherwise, without an error, the caller lets
+// the actor call endExpansion.
+func (s *Session) expand(ctx context.Context, e *expansion, in *run.Input) (duplicate bool, _ error) {
 	var begun error
 	if err := s.await(ctx, func() { duplicate, begun = s.beginExpansion(e) }); err != nil || duplicate {
-		return nil, duplicate, err
+		return duplicate, err
 	}
-	text, images, err := "", []event.Image(nil), begun
-	if err == nil {
+	text, images, err := in.Text, []event.Image(nil), begun
+	if err == nil && in.Expand != nil {
 		err = scope.Guard(func() (err error) {
 			text, images, err = in.Expand(ctx, in.Text)
 			return err
@@ -45,13 +44,13 @@ func (s *Session) expand(ctx context.Context, in *run.Input) (_ *expansion, dupl
 		if ctx.Err() != nil {
 			err = fmt.Errorf("not sent: %w", context.Cause(ctx))
 		}
-		if s.forgetExpansion(ctx, e) {
-			return nil, true, nil
+		if duplicate, _ := s.forgetExpansion(ctx, e); duplicate {
+			return true, nil
 		}
-		return nil, false, err
+		return false, err
 	}
 	in.Text, in.Images = text, slices.Concat(in.Images, images)
-	return e, false, nil
+	return false, nil
 }
 
 // await lets the actor run f and waits until f has returned. ctx bounds only the wait for the
@@ -100,13 +99,13 @@ func (s *Session) isAccepted(input string) (accepted bool) {
 }
 
 // forgetExpansion lets the actor call endExpansion, if the actor runs. It reports whether the
-// same input was accepted before that.
-func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (duplicate bool) {
+// same input was accepted before that, and why the input was withdrawn, if it was.
+func (s *Session) forgetExpansion(ctx context.Context, e *expansion) (duplicate bool, withdrawn *event.Cause) {
 	_ = s.await(context.WithoutCancel(ctx), func() {
 		s.endExpansion(e)
-		duplicate = s.isAccepted(e.input)
+		duplicate, withdrawn = s.isAccepted(e.input), e.cause
 	})
-	return duplicate
+	return duplicate, withdrawn
 }
 
 // endExpansion removes the expansion.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/session"
+	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/run"
 )
 
@@ -156,6 +157,41 @@ func TestAnInterruptWithdrawsAnInputThatIsExpanded(t *testing.T) {
 		}
 		b.want(nil)
 	})
+}
+
+// C10, C19: an interrupt withdraws an input whose documents are being read.
+func TestInterruptWithdrawsInputWithDocument(t *testing.T) {
+	expanded := make(chan struct{})
+	upper := func(_ context.Context, text string) (string, []event.Image, error) {
+		close(expanded)
+		return strings.ToUpper(text), nil, nil
+	}
+	for name, expand := range map[string]func(context.Context, string) (string, []event.Image, error){
+		"as it is": nil, "expanded": upper,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := fresh(t, slow("1"))
+			ended := make(chan error, 1)
+			go func() { // ends with the interrupt
+				_, err := b.Submit(context.Background(), run.Input{
+					ID: "a", Text: "a", By: "user", Expand: expand, Documents: []event.Document{{Data: pdftest.Slow()}},
+				})
+				ended <- err
+			}()
+			if expand != nil {
+				<-expanded
+			}
+			o, err := b.Interrupt(t.Context(), session.Request{By: "user", Input: "a"})
+			if err != nil || o.Turn != "" {
+				t.Errorf("%+v, %v", o, err)
+			}
+			cause := (*event.Cause)(nil)
+			if err := <-ended; !errors.As(err, &cause) || cause.Reason != event.Interrupted {
+				t.Errorf("%v", err)
+			}
+			b.want(nil)
+		})
+	}
 }
 
 // C10, C19: the end of the second submission does not affect the first one, which runs.

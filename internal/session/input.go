@@ -32,19 +32,26 @@ const maxInputID = 128
 
 // Submit accepts an input. Without an error, the input is durable, and settle runs it or shows
 // it as held (C19). ctx bounds the call, not the turn. If an interrupt withdraws an input that
-// is being expanded, the error is an [*event.Cause], and nothing is accepted.
+// is being prepared (expanded, or its documents read), the error is an [*event.Cause], and
+// nothing is accepted.
 func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
-	var expanded *expansion
-	if in.Expand != nil && !in.Command && in.HeldCall == nil {
-		e, duplicate, err := s.expand(ctx, &in)
-		if err != nil || duplicate {
-			return Receipt{Input: in.ID, Duplicate: duplicate}, err
-		}
-		expanded = e
+	if in.Command || in.HeldCall != nil || in.Expand == nil && len(in.Documents) == 0 {
+		return s.submit(ctx, in, nil)
 	}
-	r, err := s.submit(ctx, in, expanded)
-	if err != nil && expanded != nil {
-		s.forgetExpansion(ctx, expanded)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e := &expansion{input: in.ID, cancel: cancel}
+	if duplicate, err := s.expand(ctx, e, &in); err != nil || duplicate {
+		return Receipt{Input: in.ID, Duplicate: duplicate}, err
+	}
+	r, err := s.submit(ctx, in, e)
+	if err != nil {
+		switch duplicate, cause := s.forgetExpansion(ctx, e); {
+		case cause != nil && duplicate:
+			return Receipt{Input: in.ID, Duplicate: true}, nil
+		case cause != nil:
+			return Receipt{}, fmt.Errorf("not sent: %w", cause)
+		}
 	}
 	return r, err
 }
