@@ -60,7 +60,7 @@ type prompt struct {
 	documents []event.Document
 	bad       error // why there is no turn for it; results keep the order of the prompts
 
-	// fetched, if set, ends when the prompt is refused because of a server's answer.
+	// fetched, if set, ends when the prompt is refused because of a server's answer or a document.
 	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
 }
 

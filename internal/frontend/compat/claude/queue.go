@@ -26,7 +26,7 @@ type prompts struct {
 	pending.Requests[*prompt]
 
 	current *pending.Entry[*prompt] // that the session has; nil for none
-	// fetching is the current prompt while a server expands it.
+	// fetching is the current prompt while a server expands it, or while its documents are read.
 	fetching *pending.Entry[*prompt]
 	// background has messages that wait for a message with an answer.
 	background []*prompt
@@ -156,13 +156,13 @@ func (d *driver) submit(e *pending.Entry[*prompt]) error {
 		options = append(options, settle.WithSchema([]byte(d.Schema)))
 	}
 	options = append(options, commands.Expander(d.session.Commands()))
-	if commands.Async(p.text) {
+	if commands.Async(p.text) || len(p.documents) > 0 {
 		d.prompts.current, d.prompts.fetching = e, e
 		var refused context.CancelFunc
 		p.fetched, refused = context.WithCancel(context.WithoutCancel(d.ctx))
 		go scope.Shield(
 			d.panicked, func() { d.submitLater(e, refused, options) },
-		)() // ends with the answer of a server, with an interrupt, or with the session
+		)() // ends with the answer of a server, with the documents, with an interrupt, or with the session
 		return nil
 	}
 	turn, err := d.session.Submit(context.WithoutCancel(d.ctx), p.text, options...) // bounded by the log
@@ -173,8 +173,8 @@ func (d *driver) submit(e *pending.Entry[*prompt]) error {
 	return nil
 }
 
-// submitLater submits the current prompt after a server has expanded it. If it is refused,
-// its interrupts are answered after its result.
+// submitLater submits the current prompt, which takes as long as a server expands it or its
+// documents are read. If it is refused, its interrupts are answered after its result.
 func (d *driver) submitLater(e *pending.Entry[*prompt], refused context.CancelFunc, options []settle.InputOption) {
 	turn, err := d.session.Submit(e.Request.fetched, e.Request.text, options...)
 	d.post(func() {
@@ -201,7 +201,7 @@ func (d *driver) submitLater(e *pending.Entry[*prompt], refused context.CancelFu
 	})
 }
 
-// fetchOf is what those wait for who interrupt a prompt while a server is asked for it.
+// fetchOf is what those wait for who interrupt a prompt that is being fetched.
 func fetchOf(e *pending.Entry[*prompt]) string { return "fetch " + e.Key }
 
 // accepted notes that the session has a prompt, or had it before.

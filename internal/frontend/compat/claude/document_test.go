@@ -1,0 +1,54 @@
+package claude
+
+import (
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/test/pdftest"
+	"github.com/settle-agent/settle/model/script"
+)
+
+// blocks is a user's message of content blocks.
+func blocks(uuid, content string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[%s]},"uuid":%q}`, content, uuid)
+}
+
+func slowPDF(uuid string) string {
+	return blocks(uuid, fmt.Sprintf(
+		`{"type":"text","text":"read it"},{"type":"document","source":{"type":"base64","data":%q}}`,
+		base64.StdEncoding.EncodeToString(pdftest.Slow()),
+	))
+}
+
+// While a PDF is read, requests of the client are answered, and an interrupt withdraws the prompt (C10).
+func TestRequestsAreAnsweredWhilePDFIsRead(t *testing.T) {
+	s := serve(t, nil, script.Text("Done."))
+	s.say(slowPDF(uuid1), control("1", `{"subtype":"mcp_status"}`), control("2", `{"subtype":"interrupt"}`))
+	var order []string
+	for range 3 {
+		for m := range s.said {
+			if is(m, "result") {
+				order = append(order, fmt.Sprintf("result %v %v", m["user_message_uuid"] == uuid1, m["is_error"]))
+				break
+			}
+			if response, ok := m["response"].(map[string]any); ok {
+				order = append(order, fmt.Sprint(response["request_id"]))
+				break
+			}
+		}
+	}
+	if got := fmt.Sprint(order); got != "[1 result true true 2]" {
+		t.Errorf("the order is %s", got)
+	}
+	s.say(user("go on", uuid2))
+	if r := s.next("result"); r["result"] != "Done." { // the model has not received the first prompt
+		t.Errorf("%v", r)
+	}
+	s.say(slowPDF(uuid3), control("3", `{"subtype":"interrupt"}`))
+	_ = s.in.Close()
+	if code := s.exit(); code != stdio.CodeFailed {
+		t.Errorf("exit code %d", code)
+	}
+}
