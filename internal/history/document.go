@@ -59,12 +59,17 @@ func documentText(d event.Document, why string) string {
 	case d.Problem != "":
 		d.Text += fmt.Sprintf("\n[not complete: %s]", d.Problem)
 	}
-	return fmt.Sprintf("[The text of %s, a PDF of %s: %s; it ends at the mark %s]\n%s\n[end of %[1]s, mark %[4]s]",
-		name, pdf.Pages(d.Pages), why, endMark(d.Text), d.Text)
+	return Framed(fmt.Sprintf("The text of %s, a PDF of %s: %s", name, pdf.Pages(d.Pages), why), name, d.Text)
 }
 
-// endMark returns a mark that the text does not contain, so that the text cannot pose as the words
-// after it. The mark depends on the text alone: each request has the same.
+// Framed returns a text between lines that name a mark, so that the text cannot pose as the words
+// after it. heading is the first line, name the name of the text.
+func Framed(heading, name, text string) string {
+	return fmt.Sprintf("[%s; it ends at the mark %s]\n%s\n[end of %s, mark %[2]s]", heading, endMark(text), text, name)
+}
+
+// endMark returns a mark that the text does not contain. It depends on the text alone: each request
+// has the same.
 func endMark(text string) string {
 	for sum := sha256.Sum256([]byte(text)); ; sum = sha256.Sum256(sum[:]) {
 		if mark := hex.EncodeToString(sum[:6]); !strings.Contains(text, mark) {

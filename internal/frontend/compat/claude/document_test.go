@@ -3,7 +3,10 @@ package claude
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/test/pdftest"
@@ -50,5 +53,34 @@ func TestRequestsAreAnsweredWhilePDFIsRead(t *testing.T) {
 	_ = s.in.Close()
 	if code := s.exit(); code != stdio.CodeFailed {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// The texts of documents are framed, so that they cannot pose as the user's words, and none is lost.
+func TestTextsOfDocumentsAreFramed(t *testing.T) {
+	data := pdftest.New("x")
+	p, err := content(fmt.Appendf(nil, `{"content":[
+		{"type":"document","title":"a\n]","context":"from the web",
+			"source":{"type":"text","media_type":"text/plain","data":"one\ntwo"}},
+		{"type":"document","source":{"type":"text","data":"three"}},
+		{"type":"document","title":"r.pdf","context":"a scan","source":{"type":"base64","data":%q}},
+		{"type":"document","title":"empty","source":{"type":"text","data":""}},
+		{"type":"text","text":"go"}]}`, base64.StdEncoding.EncodeToString(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{
+		`[The text of the document "a\n]"; it ends at the mark 21066d108d53]`, "one", "two",
+		`[end of the document "a\n]", mark 21066d108d53]`, "",
+		`[The context of the document "a\n]"; it ends at the mark b8c91be16dfc]`, "from the web",
+		`[end of the document "a\n]", mark b8c91be16dfc]`, "",
+		`[The text of the document; it ends at the mark 8b5b9db0c13d]`, "three",
+		`[end of the document, mark 8b5b9db0c13d]`, "",
+		"go", "",
+		`[The context of the document "r.pdf"; it ends at the mark 5bb626f4973a]`, "a scan",
+		`[end of the document "r.pdf", mark 5bb626f4973a]`,
+	}, "\n")
+	if diff := cmp.Diff(want, p.text); diff != "" || len(p.documents) != 1 || p.documents[0].Name != "r.pdf" {
+		t.Errorf("%v\n%s", p.documents, diff)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/history"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
@@ -76,23 +78,12 @@ func content(raw json.RawMessage) (*prompt, error) {
 	if json.Unmarshal(message.Content, &text) == nil {
 		return &prompt{text: text}, nil
 	}
-	var blocks []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Title   string `json:"title"`
-		Context string `json:"context"`
-		Source  struct {
-			Type      string `json:"type"`
-			MediaType string `json:"media_type"`
-			Data      string `json:"data"`
-			URL       string `json:"url"`
-		} `json:"source"`
-	}
+	var blocks []inputBlock
 	if err := decode("the message's content", message.Content, &blocks); err != nil {
 		return nil, err
 	}
 	p := &prompt{}
-	var texts []string
+	var texts, contexts []string // the contexts of PDFs are at the end, as the PDFs
 	for _, b := range blocks {
 		switch {
 		case b.Type == "text":
@@ -109,8 +100,10 @@ func content(raw json.RawMessage) (*prompt, error) {
 				return nil, fmt.Errorf("cannot read a document: %w", err)
 			}
 			p.documents = append(p.documents, event.Document{Data: data, Name: b.Title})
+			contexts = append(contexts, b.framed("The context", b.Context)...)
 		case b.Type == "document" && b.Source.Type == "text":
-			texts = append(texts, strings.TrimSpace(b.Title+"\n"+b.Source.Data))
+			texts = append(texts, b.framed("The text", b.Source.Data)...)
+			texts = append(texts, b.framed("The context", b.Context)...)
 		default:
 			return nil, fmt.Errorf(
 				"cannot use a block of type %q with a source of type %q: send text, or images and PDFs in base64",
@@ -119,6 +112,32 @@ func content(raw json.RawMessage) (*prompt, error) {
 			)
 		}
 	}
-	p.text = strings.Join(texts, "\n\n")
+	p.text = strings.Join(append(texts, contexts...), "\n\n")
 	return p, nil
+}
+
+// inputBlock is a block of a user's message.
+type inputBlock struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Title   string `json:"title"`
+	Context string `json:"context"`
+	Source  struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      string `json:"data"`
+		URL       string `json:"url"`
+	} `json:"source"`
+}
+
+// framed returns a text of a document, which is not the user's own words; nothing if it is empty.
+func (b inputBlock) framed(what, text string) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	name := "the document"
+	if b.Title != "" {
+		name += " " + strconv.Quote(b.Title)
+	}
+	return []string{history.Framed(what+" of "+name, name, text)}
 }
