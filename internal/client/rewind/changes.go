@@ -45,7 +45,9 @@ type File struct {
 
 	isInTree   bool   // the path is in Dir, without links, and a command changed it
 	lost       string // why its changes cannot be undone
+	onlyCopy   string // why it must not be removed: it may have a content that cannot be restored
 	unrecorded bool   // by a version of settle that did not record the earlier content
+	size       int64  // of the present file, in bytes
 	imported   bool   // only an imported log says that it changed
 }
 
@@ -222,8 +224,12 @@ func (c *collector) record(id string, kind UncoveredKind, text string, r *change
 			by = append(by, name)
 		}
 	}
+	onlyCopy := onlyCopyIn(r)
 	for _, one := range r.Files {
 		f, isNew := c.noteIn(one, len(r.With) > 0)
+		if one.Before == nil {
+			f.onlyCopy = cmp.Or(f.onlyCopy, onlyCopy)
+		}
 		for _, name := range by {
 			if !isNew {
 				break

@@ -81,7 +81,7 @@ func TestCommandsAreUndone(t *testing.T) {
 		"rm a; mkdir a; echo x >a/x; rm -r src; echo file >src",
 		"rm link; echo file >link; rm src/b; ln -s ../a src/b",
 		"mkdir -p x/y/z; echo n >x/y/z/n; mkdir empty; rmdir src/empty",
-		"printf 1111 >same; touch -d @1000 same; echo ONE >a; touch -r src a",
+		"printf 1111 >same; echo ONE >a; touch -r src a; touch -d @1000 link src/b",
 		"echo once >a; mv a b; mv b a; echo twice >a",
 		`echo x >$'new\nline'; echo y >-rf; echo z >'*'; mkdir '$(id)'; echo w >'$(id)/ü'`,
 		"cp -a src copy; rm -rf src; mv copy src; echo end >src/b",

@@ -187,17 +187,18 @@ func (p *Plan) Check(ctx context.Context) {
 		}
 		f.Do, f.Why = p.check(ctx, root, f)
 	}
+	p.keepOnlyCopies(root)
 }
 
 func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, string) {
-	switch {
-	case f.imported:
+	if f.imported {
 		return Keep, "the log of the change was imported, which proves nothing about this file"
-	case f.lost != "":
-		return Keep, f.lost
 	}
-	now, _, err := f.look(ctx, root)
+	now, content, err := f.look(ctx, root)
+	f.size = int64(len(content))
 	switch {
+	case f.lost != "" && (err != nil || !f.same(now, f.Was)):
+		return Keep, f.lost
 	case err != nil:
 		return Keep, err.Error()
 	case f.unrecorded:
@@ -210,6 +211,8 @@ func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, stri
 		return Keep, "another program created it since then"
 	case !f.same(now, f.Left):
 		return Keep, "another program changed it since then"
+	case f.Was == nil && f.onlyCopy != "":
+		return Keep, f.onlyCopy
 	case f.Was == nil:
 		return Remove, "it was created"
 	}

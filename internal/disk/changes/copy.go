@@ -61,6 +61,7 @@ func (c *copier) complete(ctx context.Context, w walk) (*tree, error) {
 		}
 		if !c.read(name, t.entries[name]) {
 			delete(t.entries, name)
+			t.skipped[name] = true // as in walker.entry
 		}
 	}
 	return t, nil

@@ -51,8 +51,6 @@ const maxFile = 64 << 20
 func (l Limits) fileBytes() int64 { return min(l.Bytes/8, maxFile) }
 
 const (
-	// maxNamed bounds the changes of one record.
-	maxNamed = 1000
 	// maxFlushed is the number of earlier contents up to which each is flushed to the disk.
 	maxFlushed = 16
 	// maxSlow is the number of slow walks after which nothing is recorded any more.
@@ -186,9 +184,7 @@ func (r *Recorder) end(ctx context.Context, c *Call) Record {
 	if record.Why != "" {
 		return record
 	}
-	record.Files = append(record.Files, compare(before, r.tree)...)
-	record.More = max(0, len(record.Files)-maxNamed)
-	record.Files = record.Files[:len(record.Files)-record.More]
+	record.add(compare(before, r.tree))
 	keep(r.config.Store, r.base.get, record.Files)
 	if err := r.base.keepOnly(r.tree); err != nil {
 		r.stop(err)
@@ -256,7 +252,7 @@ func (r *Recorder) opened() (out []opened) {
 // look makes a walk and copies what has no copy yet. After an error, the tree is unknown. after
 // reports that the walk follows a call.
 func (r *Recorder) look(ctx context.Context, after bool) (err error) {
-	old := r.last
+	old, began := r.last, time.Now()
 	r.tree = nil
 	defer func() { r.judge(ctx, err) }()
 	root, err := r.config.Dir.Open()
@@ -284,6 +280,7 @@ func (r *Recorder) look(ctx context.Context, after bool) (err error) {
 	if err != nil {
 		return err
 	}
+	t.at = began
 	r.tree, r.last = t, t
 	if after { // the base has contents of both trees until the record is made
 		return nil

@@ -296,3 +296,63 @@ func TestDamagedBase(t *testing.T) {
 	f.open(Limits{})
 	f.wants("afterwards", f.record("echo 2 >a"), "~a")
 }
+
+// A file that was moved from a place that no walk looks at is the only copy of its content.
+func TestRecordNamesEntriesThatMayHaveBeenMoved(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"node_modules/x": "1", "known": "2"})
+	outside := t.TempDir()
+	f.bash("touch -d @1000 node_modules/x; echo out >" + outside + "/file; ln -s nowhere " + outside + "/link; touch -hd @1000 " +
+		outside + "/*")
+	f.wants("from an ignored directory", f.record("mv node_modules modules"), "+modules", "+?modules/x")
+	f.wants("from outside", f.record("mv "+outside+"/* ."), "+?file", "+?link")
+	f.wants("in the tree", f.record("touch -d @1000 known; mv known there; cp -P link link2; touch -hd @1000 link2"),
+		"-known", "+link2", "+there")
+}
+
+// Beyond the bound, created entries are left out first.
+func TestRecordLeavesOutCreatedEntriesFirst(t *testing.T) {
+	f := newFixture(t, Limits{}, nil)
+	f.bash("mkdir b; touch b/{001..600}")
+	r := f.record("mv b a")
+	deleted := 0
+	for _, c := range r.Files {
+		if c.After == nil {
+			deleted++
+		}
+	}
+	if deleted != 601 || len(r.Files) != maxNamed || r.More != 202 || r.Files[0].Path != "a" {
+		t.Errorf("%d deleted of %d, and %d more", deleted, len(r.Files), r.More)
+	}
+}
+
+// A file that is missing while a walk looks at it was neither created nor deleted by a call.
+func TestRecordIgnoresEntriesThatVanishInWalk(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	root, err := f.held.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	w, err := tour(t.Context(), root, f.config.Limits, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.bash("mv a b")
+	c := copier{root: root, limits: f.config.Limits, until: time.Now().Add(time.Minute)}
+	before, err := c.complete(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.bash("mv b a")
+	w, err = tour(t.Context(), root, f.config.Limits, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := c.complete(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := compare(before, after); len(all) > 0 {
+		t.Errorf("changes: %+v", all)
+	}
+}

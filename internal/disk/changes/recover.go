@@ -99,9 +99,7 @@ func (l *leftover) records(ctx context.Context, root *disk.Dir, c Config) []Reco
 			}
 		}
 	}
-	last := &out[len(out)-1]
-	last.More = max(0, len(changes)-maxNamed)
-	last.Files = append(last.Files, changes[:len(changes)-last.More]...)
+	out[len(out)-1].add(changes)
 	return out
 }
 
@@ -141,6 +139,7 @@ func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Cha
 	if err != nil {
 		return nil, err
 	}
+	l.tree.at = l.open[0].At
 	all := compare(l.tree, now)
 	latest := l.alive.Add(deathDelay).UnixNano()
 	for n := range all {

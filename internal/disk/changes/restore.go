@@ -30,6 +30,19 @@ func Look(root *disk.Dir, name string) (*Version, []byte, error) {
 	return look(d, path.Base(name))
 }
 
+// Info returns the data of an entry below an open directory.
+func Info(root *disk.Dir, name string) (fs.FileInfo, error) {
+	if err := checkPath(name); err != nil {
+		return nil, err
+	}
+	d, err := parent(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Lstat(path.Base(name))
+}
+
 // parent opens the directory of a path.
 func parent(root *disk.Dir, name string) (*disk.Dir, error) {
 	at, err := root.Below(".")

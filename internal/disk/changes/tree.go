@@ -22,8 +22,11 @@ type entry struct {
 
 func (e *entry) version() *Version {
 	v := &Version{Kind: e.Kind, SHA256: e.SHA256, Mode: e.Mode, Target: e.Target}
-	if e.Kind == Link {
+	switch {
+	case e.Kind == Link:
 		v.Mode = ""
+	case e.Kind == File && e.SHA256 == "":
+		v.Size = e.Size
 	}
 	return v
 }
@@ -44,6 +47,7 @@ func (e *entry) isCurrent(n node) bool {
 type tree struct {
 	entries map[string]*entry
 	skipped map[string]bool
+	at      time.Time // when its walk began
 }
 
 // isUnknown reports whether the walk of the tree did not look at a path that it has no entry of.
@@ -66,18 +70,41 @@ func compare(before, after *tree) []Change {
 		}
 	}
 	slices.Sort(names)
+	known := before.contents()
 	for _, name := range names {
 		b, a := before.entries[name], after.entries[name]
 		switch {
 		case a == nil && !after.isUnknown(name):
 			out = append(out, deleted(name, b))
 		case b == nil && !before.isUnknown(name):
-			out = append(out, Change{Path: name, After: a.version(), Why: created(a)})
+			c := Change{Path: name, After: a.version(), Why: created(a)}
+			if c.Why == "" && a.isOlder(before.at) && !known[a.content()] {
+				c.Why = "it is older than the call, so it may have been moved from a place that is not recorded"
+			}
+			out = append(out, c)
 		case a != nil && b != nil:
 			if c, ok := updated(name, b, a); ok {
 				out = append(out, c)
 			}
 		}
+	}
+	return out
+}
+
+// isOlder reports whether a file or link was last changed before a time. A move keeps the time of
+// the last change.
+func (e *entry) isOlder(than time.Time) bool {
+	return e.Kind != Directory && e.MTime < than.UnixNano()-int64(clockStep)
+}
+
+// content identifies the content of a file or link.
+func (e *entry) content() Version { return Version{Kind: e.Kind, SHA256: e.SHA256, Target: e.Target} }
+
+// contents returns the contents of all files and links of the tree.
+func (t *tree) contents() map[Version]bool {
+	out := make(map[Version]bool, len(t.entries))
+	for _, e := range t.entries {
+		out[e.content()] = true
 	}
 	return out
 }

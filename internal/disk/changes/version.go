@@ -3,6 +3,8 @@ package changes
 import (
 	"encoding/json"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -23,6 +25,8 @@ type Version struct {
 	Kind Kind `json:"kind,omitempty"`
 	// SHA256 is the hash of a file's whole content, in hex; empty if it is unknown.
 	SHA256 string `json:"sha256,omitempty"`
+	// Size is the size of a file whose hash is unknown, in bytes.
+	Size int64 `json:"size,omitempty"`
 	// Mode are the permissions of a file or directory, such as "0644"; empty if they are unknown.
 	Mode string `json:"mode,omitempty"`
 	// Target is the target of a link.
@@ -66,6 +70,29 @@ type Record struct {
 	With []string `json:"with,omitempty"`
 	// Why says why nothing was recorded; empty if the record is complete but for More.
 	Why string `json:"why,omitempty"`
+}
+
+// maxNamed bounds the changes of one record.
+const maxNamed = 1000
+
+// add adds changes, in the order of paths. Beyond the bound, it leaves out created entries first:
+// an earlier content that is not recorded would be lost.
+func (r *Record) add(all []Change) {
+	r.More = max(0, len(all)-maxNamed)
+	if r.More > 0 {
+		slices.SortStableFunc(all, func(a, b Change) int { return a.rank() - b.rank() })
+		all = all[:maxNamed]
+		slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	}
+	r.Files = append(r.Files, all...)
+}
+
+// rank is 1 for a created entry.
+func (c Change) rank() int {
+	if c.Before == nil {
+		return 1
+	}
+	return 0
 }
 
 // detail is the part of a call's detail that has the record.

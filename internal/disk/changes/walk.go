@@ -149,12 +149,9 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 		}
 	}
 	info, err := d.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil { // also if it is missing for a moment: it must not count as created or deleted
 		w.skip(path)
-		return nil
+		return nil //nolint:nilerr // it vanished, or it is not ours to read
 	}
 	n := nodeOf(info)
 	switch n.Kind {
@@ -175,13 +172,12 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 
 func (w *walker) below(d *disk.Dir, path string, rules *ignore.Rules, depth int) error {
 	sub, err := d.Sub(filepath.Base(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		delete(w.nodes, path)
-		return nil
-	}
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			delete(w.nodes, path)
+		}
 		w.skip(path)
-		return nil //nolint:nilerr // it is something else by now, or not ours to read
+		return nil // it vanished, is something else by now, or not ours to read
 	}
 	defer sub.Close()
 	return w.dir(sub, path+"/", rules, depth+1)
