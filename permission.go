@@ -179,7 +179,7 @@ func (p *permissionJudge) decision() Permission {
 func (p *permissionJudge) Judge(a Approval) Judgement {
 	j := Judgement{
 		Decision: p.decision(), Rule: string(p.permission), Why: "the policy is " + string(p.permission),
-		Covers: "the same call, to the letter",
+		Covers: "the same call, to the letter", Mode: string(p.permission),
 	}
 	if _, known := p.remembered.Load(a.Tool.Name + a.Arguments); known || a.Tool.ReadOnly {
 		j.Decision = Allow
@@ -202,7 +202,7 @@ func (s strictestJudge) Judge(a Approval) Judgement {
 		return own
 	}
 	own.Decision, own.Rule, own.Why, own.Covers = bound.Decision, bound.Rule, bound.Why, bound.Covers
-	own.Review = false
+	own.Mode, own.Review = bound.Mode, false
 	return own
 }
 

@@ -78,6 +78,8 @@ type Judgement struct {
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths. The tool opens only these files.
 	Places []event.ResolvedPath
+	// Mode is "plan" in plan mode, else the permission in force; empty if that is not known.
+	Mode string
 	// Review reports that a [Reviewer] can allow the call, about which a person would be asked.
 	Review bool
 }

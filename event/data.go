@@ -448,6 +448,8 @@ type ApprovalRequested struct {
 	Places []ResolvedPath `json:"places,omitempty"`
 	// Sandbox is what would confine the call's processes; empty for no sandbox.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
+	// Permission is "plan" in plan mode, else the permission in force; empty if that is not known.
+	Permission string `json:"permission,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
 	// Review is why a review did not allow the call, or how it failed; empty without one.

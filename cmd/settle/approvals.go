@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,9 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 const approvalsHelp = `List the held calls. A call is held if it waited for your approval when settle
@@ -114,6 +117,43 @@ func newApprove(s *streams) *cobra.Command {
 	}
 	return cmd
 }
+
+// restrictHeld gives the agent the sandbox of the held call's turn, and the stricter one of the permission with
+// which the turn began and the permission in which its question was asked. Only a flag loosens it.
+func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) {
+	h := f.held
+	asked := event.Permission(h.Approval.Permission)
+	if f.heldPlans(r) {
+		asked = assemble.PlanMode().Permission
+	}
+	asked = asked.Stricter(h.Turn.Start.Permission)
+	o.Permission = cmp.Or(asked, o.Permission)
+	if h.Sandboxed {
+		o.Sandbox = config.SandboxAuto
+	}
+	if !isFlag(r, "permission") && h.Approval.Tool != plan.ProposeName {
+		strict := *r
+		strict.Permission = r.Permission.Stricter(asked)
+		o.Settings = &strict
+	}
+}
+
+// heldPlans reports whether the session of the held call continues in plan mode.
+func (f *runFlags) heldPlans(r *config.Resolved) bool {
+	h := f.held
+	switch {
+	case h.Approval.Tool == plan.ProposeName:
+		return true
+	case isFlag(r, "permission"):
+		return false
+	case h.Approval.Permission == "": // an earlier version did not record it
+		return assemble.PlanModeIn(r.DataDir, h.Session)
+	}
+	return h.Approval.Permission == assemble.PlanMode().Name
+}
+
+// isFlag reports whether a flag gave the setting.
+func isFlag(r *config.Resolved, setting string) bool { return r.Origins[setting].Kind == config.Flag }
 
 func newDeny(s *streams) *cobra.Command {
 	var message string

@@ -150,6 +150,61 @@ func TestHeldPlanBeginsWithQuestions(t *testing.T) {
 	}
 }
 
+// The turn of a held call has the permission in which its question was asked, which can be stricter than the
+// one with which the session was opened and than the configured one. A flag changes it.
+func TestHeldCallKeepsPermissionOfItsQuestion(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode, call string
+		flags      []string
+		writes     bool
+	}{
+		{"ask", `{"path":"first","content":"x"}`, nil, false},
+		{"ask", `{"path":"first","content":"x"}`, []string{"--permission", "allow"}, true},
+		{"plan", `{"path":"OUTSIDE"}`, nil, false},
+		{"plan", `{"path":"OUTSIDE"}`, []string{"--permission", "allow"}, true},
+	} {
+		t.Run(test.mode+strings.Join(test.flags, " "), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.env = append(p.env, "SETTLE_PERMISSION=allow")
+			outside := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(outside, []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tool := map[string]string{"ask": "write", "plan": "read"}[test.mode]
+			s := modeltest.NewServer(t, modeltest.Script(
+				modeltest.Reply(modeltest.Call(tool, strings.ReplaceAll(test.call, "OUTSIDE", outside))),
+				modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)),
+				modeltest.Say("It is done."),
+			))
+			v := p.serve(s)
+			session := v.call("POST", "api/sessions", "", 201)["id"].(string)
+			v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"`+test.mode+`"}`, 200)
+			v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
+			v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
+			signalled(t, v.cmd, syscall.SIGKILL)
+			_ = v.cmd.Wait()
+			var line struct{ ID string }
+			if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
+				t.Fatal(err)
+			}
+			args := append([]string{"approve", line.ID, "-m", "chat/m", "--base-url", s.OpenAI()}, test.flags...)
+			out, errs := p.approves(0, args...)
+			if !strings.Contains(out, "It is done.") {
+				t.Errorf("%s %s", out, errs)
+			}
+			if _, err := os.Stat(filepath.Join(p.work, "made")); os.IsNotExist(err) == test.writes {
+				t.Errorf("the next call wrote %t, want %t: %s", err == nil, test.writes, errs)
+			}
+			request := string(s.Exchanges()[1].Body)
+			if strings.Contains(request, "Plan mode is off") != (test.writes && test.mode == "plan") {
+				t.Errorf("the request: %s", request)
+			}
+		})
+	}
+}
+
 // Two clients of a server answer at once: one is taken. A process that is killed while the call
 // runs does not run it again.
 func TestHeldCallIsApprovedByTwo(t *testing.T) {

@@ -24,7 +24,6 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/proc"
-	"github.com/settle-agent/settle/tool/plan"
 )
 
 const runHelp = `Run one prompt and exit.
@@ -497,7 +496,7 @@ func usage(cmd *cobra.Command, err error) error {
 
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
-	named := r.Origins["permission"].Kind == config.Flag
+	named := isFlag(r, "permission")
 	if named && r.Permission == settle.Ask && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
@@ -520,16 +519,13 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	o.PermissionOptions = assemble.PermissionOptions{
 		Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format),
 	}
-	if h := f.held; h != nil { // its own permission and sandbox are the defaults
-		o.Permission = cmp.Or(h.Turn.Start.Permission, o.Permission)
-		if h.Sandboxed {
-			o.Sandbox = config.SandboxAuto
-		}
+	if f.held != nil {
+		f.restrictHeld(&o, r)
 	}
 	if f.review != nil {
 		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
 		strict := *r
-		if r.Origins["permission"].Kind != config.Flag { // a configuration is for other work
+		if !isFlag(r, "permission") { // a configuration is for other work
 			strict.Permission = settle.Deny
 		}
 		if strict.Permission == settle.Deny { // so are the calls that it allows
@@ -539,13 +535,13 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 		}
 		o.Settings = &strict
 	}
-	if f.plan || f.held != nil && f.held.Approval.Tool == plan.ProposeName {
+	if f.plan || f.held != nil && f.heldPlans(r) {
 		work := settle.Ask
 		if f.held != nil { // its session can have been opened with more than the mode before plan mode
 			work = work.Stricter(f.held.Turn.Start.Permission)
 		}
-		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(r.Permission, work)))
-		o.Ceiling = r.Permission // neither plan mode nor the work is looser
+		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(o.Settings.Permission, work)))
+		o.Ceiling = o.Settings.Permission // neither plan mode nor the work is looser
 	}
 	f.apply(&o)
 	if f.ephemeral {

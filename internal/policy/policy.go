@@ -112,6 +112,7 @@ type Policy struct {
 // layer is a mode with compiled rules.
 type layer struct {
 	Mode
+	name  string // as in settle.Judgement.Mode
 	rules []rule
 	// review reports that a reviewer decides before a person is asked.
 	review bool
@@ -134,6 +135,9 @@ func New(c Config) (*Policy, error) {
 func (p *Policy) inForce() (layer, error) {
 	l := layer{Mode: p.config.Mode()}
 	l.Permission = cmp.Or(l.Permission, event.Ask)
+	if l.name = string(l.Permission); l.Plan {
+		l.name = "plan"
+	}
 	if l.Permission == event.Review {
 		l.Permission, l.Mode.Permission, l.review = event.Ask, event.Ask, true
 	}
@@ -179,6 +183,7 @@ func (p *Policy) Judge(a settle.Approval) settle.Judgement {
 	if p.config.Reviewed != nil {
 		j = p.config.Reviewed(a, j)
 	}
+	j.Mode = l.name
 	return j
 }
 

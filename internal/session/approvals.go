@@ -310,7 +310,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 	text, err := question.Text(view)
 	if isPlan(call) {
 		return event.ApprovalRequested{
-			Tool: call.Tool.Name, Title: question.Line(call.Title), Text: a.redact.String(text),
+			Tool: call.Tool.Name, Title: question.Line(call.Title), Text: a.redact.String(text), Permission: j.Mode,
 		}, err
 	}
 	return event.ApprovalRequested{
@@ -319,6 +319,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
 			cmp.Or(j.Covers, defaultCovers),
 		)), Places: turn.MaskPlaces(a.redact, view.Places), Sandbox: j.Sandbox,
+		Permission: j.Mode,
 	}, err
 }
 
