@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -24,13 +26,16 @@ An approved call runs in a new turn of its session, exactly as the question show
 it. The first verdict counts. A held call does not expire.`
 
 const approveHelp = `Approve a held call. It runs in a new turn, and the model continues with its result,
-like "settle run". If another process has the session open, the call runs there. A
-process that ends with its turn ("settle run") runs no other call: the exit code is
-1, and you approve the call again when that process has ended.
+like "settle run". If another process has the session open, the call runs there,
+and only --permission has a meaning, for a plan. A process that ends with its turn
+("settle run") runs no other call: the exit code is 1, and you approve the call
+again when that process has ended.
 
-The session keeps its model, permission and sandbox, unless a flag, a variable or
-your configuration gives others. For a plan, --permission chooses the permission of
-the work; without it and without a configured one, the work asks. If the call's
+The session keeps its model and sandbox, unless a flag, a variable or your
+configuration gives others, and the permission in which the question was asked: a
+variable or your configuration can only make it stricter. For a plan, --permission
+chooses the permission of the work; without it and without a configured one, the
+work asks. If the call's
 files, links, directory or sandbox, or the reason of the question, have changed
 since, settle asks again; without a terminal, the call is denied and the exit code
 tells how the turn ended. A call that has a verdict already does not run again: the
@@ -101,7 +106,11 @@ func newApprove(s *streams) *cobra.Command {
 			return failed(err)
 		}
 		answer := settle.Answer{Approval: h.ID, Verdict: event.Approved, By: "user"}
-		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer); hosted {
+		if given := cmd.Flag("permission"); given.Changed {
+			answer.Permission = given.Value.String()
+		}
+		own := ownFlags(cmd)
+		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer, own...); hosted {
 			return failed(err)
 		}
 		f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
@@ -116,6 +125,16 @@ func newApprove(s *streams) *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// ownFlags returns the names of the given flags that have no meaning for a process that has the session open.
+func ownFlags(cmd *cobra.Command) (names []string) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"data-dir", "permission", "quiet", "verbose"}, flag.Name) {
+			names = append(names, flag.Name)
+		}
+	})
+	return names
 }
 
 // restrictHeld gives the agent the sandbox of the held call's turn, and the stricter one of the permission with

@@ -205,6 +205,50 @@ func TestHeldCallKeepsPermissionOfItsQuestion(t *testing.T) {
 	}
 }
 
+// The process that has the session open gets the permission of a plan's work. Other flags are refused.
+func TestHeldPlanIsAcceptedInServer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.env = append(p.env, "SETTLE_PERMISSION=allow")
+	s := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("propose_plan", `{"plan":"Write."}`)), modeltest.Say("Wait."),
+		modeltest.Say("It is done."),
+	))
+	v := p.serve(s)
+	session := v.call("POST", "api/sessions", "", 201)["id"].(string)
+	v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"plan"}`, 200)
+	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
+	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
+	signalled(t, v.cmd, syscall.SIGKILL)
+	_ = v.cmd.Wait()
+	var line struct{ ID string }
+	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
+		t.Fatal(err)
+	}
+	v = p.serve(s)
+	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"wait"}`, 202)
+	v.follow("api/sessions/"+session, 0, isKind(event.KindTurnCompleted))
+	_, errs := p.approves(1, "approve", line.ID, "--sandbox", "off", "-m", "chat/m")
+	if !strings.Contains(errs, "with --model, --sandbox: ") {
+		t.Errorf("other flags: %s", errs)
+	}
+	p.approves(0, "approve", line.ID, "--permission", "accept-edits")
+	done := 0
+	v.follow("api/sessions/"+session, 0, func(e event.Event) bool {
+		if e.Kind() == event.KindTurnCompleted {
+			done++
+		}
+		return done == 2
+	})
+	signalled(t, v.cmd, syscall.SIGTERM)
+	_ = v.cmd.Wait()
+	for _, e := range p.log(session) {
+		if d, ok := e.Data.(event.InputAccepted); ok && d.HeldCall != nil && d.HeldCall.Permission != "accept-edits" {
+			t.Errorf("accepted with %q", d.HeldCall.Permission)
+		}
+	}
+}
+
 // Two clients of a server answer at once: one is taken. A process that is killed while the call
 // runs does not run it again.
 func TestHeldCallIsApprovedByTwo(t *testing.T) {
@@ -310,7 +354,7 @@ func TestHeldCallWaitsForProcessOfAnother(t *testing.T) {
 	model := []string{"--sandbox", "off", "-m", "chat/m", "--base-url", s.OpenAI()}
 	first := startedAt(t, p.command(append([]string{"approvals", "approve", ids[0]}, model...)...))
 	awake()
-	_, errs := p.approves(1, append([]string{"approve", ids[1]}, model...)...)
+	_, errs := p.approves(1, "approve", ids[1])
 	if !strings.Contains(errs, "starts no other; approve the call again when it has ended") {
 		t.Errorf("the other call: %s", errs)
 	}

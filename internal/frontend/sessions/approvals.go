@@ -145,8 +145,10 @@ func AnsweredBefore(h store.HeldCall) error {
 }
 
 // AnswerInHost gives the verdict to the process that has the session open, and reports whether
-// there is one.
-func AnswerInHost(ctx context.Context, to io.Writer, dataDir string, h store.HeldCall, a settle.Answer) (bool, error) {
+// there is one. flags are the names of given flags that only a process of its own can use.
+func AnswerInHost(
+	ctx context.Context, to io.Writer, dataDir string, h store.HeldCall, a settle.Answer, flags ...string,
+) (bool, error) {
 	s, err := attach.Open(ctx, dataDir, h.Session)
 	if errors.Is(err, attach.ErrNotHosted) {
 		return false, nil
@@ -155,6 +157,12 @@ func AnswerInHost(ctx context.Context, to io.Writer, dataDir string, h store.Hel
 		return true, err
 	}
 	defer func() { _ = s.Close() }() // the host has answered, or never will
+	if len(flags) > 0 {
+		return true, fmt.Errorf(
+			"cannot answer held call %s with --%s: %s has the session open, and has its own settings; leave the flags out",
+			h.Short, strings.Join(flags, ", --"), s.Host(),
+		)
+	}
 	if err := s.Answer(ctx, a); err != nil {
 		return true, fmt.Errorf("cannot answer held call %s in %s: %w", h.Short, s.Host(), err)
 	}
