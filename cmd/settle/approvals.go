@@ -141,18 +141,18 @@ func ownFlags(cmd *cobra.Command) (names []string) {
 // which the turn began and the permission in which its question was asked. Only a flag loosens it.
 func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) {
 	h := f.held
-	asked := event.Permission(h.Approval.Permission)
+	permission := event.Permission(h.Approval.Permission)
 	if f.heldPlans(r) {
-		asked = assemble.PlanMode().Permission
+		permission = assemble.PlanMode().Permission
 	}
-	asked = asked.Stricter(h.Turn.Start.Permission)
-	o.Permission = cmp.Or(asked, o.Permission)
+	permission = permission.Stricter(h.Turn.Start.Permission)
+	o.Permission = cmp.Or(permission, o.Permission)
 	if h.Sandboxed {
 		o.Sandbox = config.SandboxAuto
 	}
 	if !isFlag(r, "permission") && h.Approval.Tool != plan.ProposeName {
 		strict := *r
-		strict.Permission = r.Permission.Stricter(asked)
+		strict.Permission = r.Permission.Stricter(permission)
 		o.Settings = &strict
 	}
 }

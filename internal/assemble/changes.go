@@ -36,17 +36,17 @@ const (
 	noTimeLimit = time.Hour
 )
 
-// recorded returns tools whose calls are recorded, if they can change files. isEdit says that the
-// tools report their changes themselves.
+// recorded returns tools whose calls are recorded; the record of a tool that only reads is empty. isEdit
+// says that the tools report their changes themselves.
 func recorded(r *changes.Recorder, isEdit bool, tools ...tool.Tool) []tool.Tool {
 	if r == nil {
 		return tools
 	}
 	out := make([]tool.Tool, len(tools))
 	for i, t := range tools {
-		out[i] = t
-		if !t.Spec().ReadOnly {
-			out[i] = recordedTool{t, r, isEdit}
+		out[i] = recordedTool{t, r, isEdit}
+		if isEdit && t.Spec().ReadOnly {
+			out[i] = t
 		}
 	}
 	return out
@@ -88,7 +88,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (result tool.Resu
 		defer t.recorder.Beside(call.ID)()
 		return t.Tool.Run(ctx, call)
 	}
-	if call.Sandbox == event.ReadOnly && call.Name == "shell" { // which cannot write there
+	if t.Spec().ReadOnly || call.Sandbox == event.ReadOnly && call.Name == "shell" { // which changes nothing there
 		result, err = t.Tool.Run(ctx, call)
 		result.Detail = changes.Record{At: time.Now().UTC(), Files: []changes.Change{}}.AddTo(result.Detail)
 		return result, err

@@ -57,19 +57,24 @@ func (s *ContentStore) IntendSum(call, arguments string, files json.RawMessage) 
 
 // Intended returns the planned change of a call's last start; nil if it is unknown.
 func (s *ContentStore) Intended(call string, arguments []byte) json.RawMessage {
+	return s.Intents()(call, arguments)
+}
+
+// Intents reads the planned changes of all calls, for Intended of many calls.
+func (s *ContentStore) Intents() func(call string, arguments []byte) json.RawMessage {
+	type key struct{ call, arguments string }
+	last := map[key]json.RawMessage{}
 	data, _, err := Read(filepath.Join(s.dir, intentsName), maxIntents)
 	if err != nil {
-		return nil
+		data = nil
 	}
-	sum := Sum(arguments)
-	var last json.RawMessage
 	for line := range bytes.Lines(data) {
 		var one intent
-		if json.Unmarshal(line, &one) == nil && one.Call == call && one.Arguments == sum {
-			last = one.Files
+		if json.Unmarshal(line, &one) == nil {
+			last[key{one.Call, one.Arguments}] = one.Files
 		}
 	}
-	return last
+	return func(call string, arguments []byte) json.RawMessage { return last[key{call, Sum(arguments)}] }
 }
 
 // copyIntents copies the planned changes to another store.

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/mcp"
 )
 
 // Action is how a rewind treats a file.
@@ -120,7 +121,7 @@ func collect(s event.State, first int, intended func(string, []byte) json.RawMes
 	return c
 }
 
-// step returns the call with its detail, or with the changes that it intended if it was cut.
+// step returns the call with its detail, or with the changes that it intended if the detail has none.
 func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	content := i.Content()
 	one := step{item: i, detail: content.Detail, at: i.EndedAt, dir: dir, isImported: isImported}
@@ -129,8 +130,7 @@ func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	if kind == Command {
 		c.names[i.ID] = "$ " + text
 	}
-	if (i.Status == event.ItemAborted || i.Status == event.ItemOpen) && c.intended != nil &&
-		!hasChanges(content.Detail) {
+	if c.intended != nil && !hasChanges(content) { // an interrupt can also come after the tool has returned
 		if cut := c.intended(i.ID, []byte(content.RanWith())); cut != nil {
 			one.detail = cut
 		}
@@ -141,9 +141,18 @@ func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	return one
 }
 
-func hasChanges(detail json.RawMessage) bool {
-	return bytes.Contains(detail, []byte(`"changed"`)) || bytes.Contains(detail, []byte(`"files"`))
+func hasChanges(content event.Content) bool {
+	if isEdit(content.Name) {
+		return bytes.Contains(content.Detail, []byte(`"files"`))
+	}
+	return changes.RecordOf(content.Detail) != nil
 }
+
+// isEdit reports whether the tool reports its changes itself.
+func isEdit(name string) bool { return slices.Contains([]string{"write", "edit", "apply_patch"}, name) }
+
+// isServers reports whether a tool belongs to an MCP server, so that each call has a record.
+func isServers(name string) bool { return strings.Contains(name, mcp.Separator) || name == mcp.CallName }
 
 // nameOf describes a call: a command as it was typed, another call by its tool and arguments.
 func nameOf(content event.Content) (UncoveredKind, string) {
@@ -191,7 +200,10 @@ func (c *collector) call(one step) {
 		c.uncovered = append(c.uncovered, Uncovered{Kind: Command, Text: text})
 		return
 	}
-	if !slices.Contains([]string{"write", "edit", "apply_patch"}, content.Name) {
+	if !isEdit(content.Name) {
+		if isServers(content.Name) {
+			c.uncovered = append(c.uncovered, Uncovered{kind, text, "its changes were not recorded"})
+		}
 		return
 	}
 	var detail file.Changes

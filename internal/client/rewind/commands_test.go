@@ -350,3 +350,19 @@ func TestCommandsOfOtherDirectory(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// An interrupt can come after a command has returned: its record is then not part of its result. A call of an
+// MCP server without a record is listed.
+func TestCommandsInterruptedAfterTheirEndAreUndone(t *testing.T) {
+	b := work(t, map[string]string{"a": "1\n"})
+	b.interrupted = true
+	b.turns([]call{bash("echo 2 >a; echo n >new")}, []call{{tool: "server__do", args: map[string]string{}}})
+	p := b.plan("1")
+	if diff := cmp.Diff([]string{"remove new", "restore a"}, did(p)); diff != "" {
+		t.Error(diff)
+	}
+	want := []Uncovered{{Call, "server__do {}", "its changes were not recorded"}}
+	if diff := cmp.Diff(want, p.Uncovered); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -101,19 +101,20 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 func cutCalls(ctx context.Context, kept *disk.ContentStore, dir, dataDir string) (
 	intended func(string, []byte) json.RawMessage, content func(string) ([]byte, error),
 ) {
+	known := kept.Intents()
 	root, err := openRoot(dir)
 	if err != nil {
-		return kept.Intended, kept.Get
+		return known, kept.Get
 	}
 	defer root.Close()
 	dataDir, _ = disk.Resolve(dataDir)
 	left := changes.Cut(ctx, changes.Config{Store: kept, DataDir: dataDir}, root)
 	if left == nil {
-		return kept.Intended, kept.Get
+		return known, kept.Get
 	}
 	return func(call string, arguments []byte) json.RawMessage {
-			if known := kept.Intended(call, arguments); known != nil {
-				return known
+			if one := known(call, arguments); one != nil {
+				return one
 			}
 			return left.Intended(call, arguments)
 		}, func(sum string) ([]byte, error) {

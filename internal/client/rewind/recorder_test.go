@@ -15,7 +15,7 @@ type command struct {
 }
 
 // recorder returns a recorder of the bench's directory, with a tool that runs commands.
-func (b *bench) recorder(outputDir string, limits changes.Limits) (*changes.Recorder, tool.Tool) {
+func (b *bench) recorder(outputDir string, limits changes.Limits) (*changes.Recorder, []tool.Tool) {
 	dir, err := disk.HoldWorkDir(b.dir)
 	if err != nil {
 		b.Fatal(err)
@@ -28,14 +28,22 @@ func (b *bench) recorder(outputDir string, limits changes.Limits) (*changes.Reco
 	r := changes.NewRecorder(b.Context(), changes.Config{
 		Dir: dir, Store: disk.SessionContents(outputDir), DataDir: data, Limits: limits,
 	})
-	return r, tool.Must(tool.New("shell", "runs a command", func(ctx context.Context, in command) (tool.Result, error) {
+	shell := tool.Must(tool.New("shell", "runs a command", func(ctx context.Context, in command) (tool.Result, error) {
 		called, _ := tool.CallFrom(ctx)
 		running := r.Begin(ctx, called.ID, called.Args)
 		result := tool.Result{Output: b.run(in.Command)}
+		if b.interrupted {
+			r.Leave(ctx, running)
+			return result, nil
+		}
 		record, _ := r.End(ctx, running)
 		result.Detail = record.AddTo(nil)
 		return result, nil
 	}))
+	server := tool.Must(tool.New("server__do", "does something", func(context.Context, struct{}) (tool.Result, error) {
+		return tool.Result{Output: "done"}, nil
+	}))
+	return r, []tool.Tool{shell, server}
 }
 
 func (b *bench) run(script string) string {

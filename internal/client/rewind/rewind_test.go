@@ -30,6 +30,7 @@ type bench struct {
 	*testing.T
 	dir, data, session string
 	limits             changes.Limits
+	interrupted        bool // an interrupt comes while the changes of a command are recorded
 	together           bool // the calls of a turn are in one response
 }
 
@@ -111,8 +112,8 @@ func (b *bench) turns(turns ...[]call) {
 				return kept.Intend(call.ID, call.Args, files)
 			}
 			tools := file.NewWorkspace(file.Config{Keep: kept.Keep, Intend: intend}).Tools()
-			recorder, shell := b.recorder(info.OutputDir, b.limits)
-			return settle.Toolbox{Tools: append(tools, shell), Close: recorder.Close}, nil
+			recorder, commands := b.recorder(info.OutputDir, b.limits)
+			return settle.Toolbox{Tools: append(tools, commands...), Close: recorder.Close}, nil
 		},
 	})
 	if err != nil {

@@ -159,7 +159,7 @@ func AnswerInHost(
 	defer func() { _ = s.Close() }() // the host has answered, or never will
 	if len(flags) > 0 {
 		return true, fmt.Errorf(
-			"cannot answer held call %s with --%s: %s has the session open, and has its own settings; leave the flags out",
+			"cannot answer held call %s with --%s: %s has the session open, with its own settings; leave the flags out",
 			h.Short, strings.Join(flags, ", --"), s.Host(),
 		)
 	}
