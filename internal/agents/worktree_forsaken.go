@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
@@ -60,6 +61,11 @@ func (k Worktrees) leaveWithoutLog(ctx context.Context, session, git string) {
 		k.keep(ctx, w, "")
 		return
 	}
-	w.Base = list[len(list)-1]
+	w.Base = list[len(list)-1] // a guess: git can have removed older entries of the reflog
+	refs, err := k.git(ctx, path, path, "for-each-ref", "--format=%(refname)", "--contains", w.Base)
+	if err != nil || !slices.ContainsFunc(strings.Fields(refs), func(ref string) bool { return ref != branch }) {
+		k.keep(ctx, w, "") // its branch has the only copy of the commit
+		return
+	}
 	k.Leave(ctx, session, w)
 }

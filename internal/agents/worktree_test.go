@@ -319,3 +319,29 @@ func TestWorktreeRefusesFolderBehindLink(t *testing.T) {
 		}
 	}
 }
+
+// The oldest entry of the reflog can be a commit of the session, if git has removed the first entries: the branch
+// then has its only copy.
+func TestForsakenWorktreeKeepsItsCommits(t *testing.T) {
+	y := newYard(t)
+	for _, session := range []string{"empty", "worked"} {
+		w, err := y.Plan(t.Context(), y.top, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.From = y.top
+		if err := y.Make(t.Context(), session, w); err != nil {
+			t.Fatal(err)
+		}
+		if session == "worked" {
+			write(t, filepath.Join(w.Path, "new"), "new\n")
+			y.commit(w.Path, "work")
+			y.run(w.Path, "reflog", "delete", "HEAD@{1}")
+		}
+	}
+	y.leaveForsaken(t.Context(), filepath.Join(y.top, ".git"))
+	branches := y.run(y.top, "branch", "--list", "--format=%(refname:short)", branchPrefix+"*")
+	if branches != branchPrefix+"worked\n" {
+		t.Errorf("the branches %q are left", branches)
+	}
+}
