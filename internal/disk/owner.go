@@ -70,4 +70,17 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 type access struct{ owner, group, self int }
 
 // quoted quotes a path for a shell.
+// setID are the bits of a mode that depend on the owner.
+const setID = fs.ModeSetuid | fs.ModeSetgid
+
+// KeepMode gives f the owner of like, and the mode with the set-id and sticky bits of like. If the owner
+// cannot be kept, it drops the set-id bits, which depend on the owner.
+func KeepMode(f *os.File, like fs.FileInfo, mode fs.FileMode) error {
+	mode = mode.Perm() | like.Mode()&(setID|fs.ModeSticky)
+	if !KeepOwner(f, like) {
+		mode &^= setID
+	}
+	return f.Chmod(mode)
+}
+
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

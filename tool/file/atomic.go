@@ -69,7 +69,7 @@ func (s *snapshot) writeTemp(like fs.FileInfo, content []byte) (name string, err
 		}
 	}()
 	if _, err = f.Write(content); err == nil && like != nil {
-		err = keepMode(f, like)
+		err = disk.KeepMode(f, like, like.Mode())
 	}
 	if err == nil {
 		err = s.sync(filepath.Join(s.dir.Path(), name), f.Sync)
@@ -81,7 +81,7 @@ func (s *snapshot) writeTemp(like fs.FileInfo, content []byte) (name string, err
 }
 
 // createTemp creates a new file. Without a mode to copy, the umask decides its mode;
-// otherwise it is private until keepMode.
+// otherwise it is private until disk.KeepMode.
 func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err error) {
 	mode := fs.FileMode(0o666)
 	if like != nil {
@@ -94,16 +94,6 @@ func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err e
 			return f, name, err
 		}
 	}
-}
-
-// keepMode copies the old file's owner and mode. If the owner cannot be kept, the set-id
-// bits, which depend on it, are dropped.
-func keepMode(f *os.File, like fs.FileInfo) error {
-	mode := like.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
-	if !keepOwner(f, like) {
-		mode &^= fs.ModeSetuid | fs.ModeSetgid
-	}
-	return f.Chmod(mode)
 }
 
 // commit replaces the file by the new content, unless the file is no longer the loaded one.

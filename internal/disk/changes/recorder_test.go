@@ -301,8 +301,8 @@ func TestDamagedBase(t *testing.T) {
 func TestRecordNamesEntriesThatMayHaveBeenMoved(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{"node_modules/x": "1", "known": "2"})
 	outside := t.TempDir()
-	f.bash("touch -d @1000 node_modules/x; echo out >" + outside + "/file; ln -s nowhere " + outside + "/link; touch -hd @1000 " +
-		outside + "/*")
+	f.bash("touch -d @1000 node_modules/x; echo out >" + outside + "/file; ln -s nowhere " + outside +
+		"/link; touch -hd @1000 " + outside + "/*")
 	f.wants("from an ignored directory", f.record("mv node_modules modules"), "+modules", "+?modules/x")
 	f.wants("from outside", f.record("mv "+outside+"/* ."), "+?file", "+?link")
 	f.wants("in the tree", f.record("touch -d @1000 known; mv known there; cp -P link link2; touch -hd @1000 link2"),

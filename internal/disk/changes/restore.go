@@ -183,7 +183,7 @@ func put(d *disk.Dir, base string, now, was *Version, content []byte) error {
 	if was.Kind == Link {
 		err = d.Symlink(was.Target, temporary)
 	} else {
-		err = write(d, temporary, mode, content)
+		err = write(d, temporary, mode, content, like(d, base))
 	}
 	if err == nil {
 		err = d.Rename(temporary, base)
@@ -194,14 +194,27 @@ func put(d *disk.Dir, base string, now, was *Version, content []byte) error {
 	return err
 }
 
-// write writes a new file durably.
-func write(d *disk.Dir, name string, mode fs.FileMode, content []byte) error {
+// like returns the present file, whose owner a restored file gets; nil if there is none.
+func like(d *disk.Dir, base string) fs.FileInfo {
+	info, err := d.Lstat(base)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
+}
+
+// write writes a new file durably, with the owner and the set-id bits of the present file if there is one.
+func write(d *disk.Dir, name string, mode fs.FileMode, content []byte, present fs.FileInfo) error {
 	f, err := d.Create(name, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	if err == nil {
+	switch {
+	case err != nil:
+	case present != nil:
+		err = disk.KeepMode(f, present, mode)
+	default:
 		err = f.Chmod(mode)
 	}
 	if err == nil {
