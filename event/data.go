@@ -36,6 +36,10 @@ type SessionOpened struct {
 // FaceLibrary is the frontend of a program that embeds settle and names no other.
 const FaceLibrary = "library"
 
+// FaceApprovals is the frontend that records verdicts about held calls. It runs no turn, so the session
+// keeps the directory and the worktree of the host before.
+const FaceApprovals = "approvals"
+
 // Identity identifies a process permanently (C23). The system reuses a process id
 // alone, and another container has its own process ids.
 type Identity struct {

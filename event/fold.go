@@ -187,7 +187,12 @@ func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	if s.Open {
 		return "the session is already open"
 	}
-	s.Open, s.Host, s.HostSeq, s.WorktreeLeft = true, d, e.Seq, nil
+	if d.Face == FaceApprovals && s.HostSeq > 0 {
+		d.Dir, d.Worktree = s.Host.Dir, s.Host.Worktree
+	} else {
+		s.WorktreeLeft = nil
+	}
+	s.Open, s.Host, s.HostSeq = true, d, e.Seq
 	return ""
 }
 
@@ -204,7 +209,9 @@ func (s *State) sessionEnded(left *WorktreeLeft) string {
 	case slices.ContainsFunc(s.Hooks, func(h *Hook) bool { return h.Ended == nil }):
 		return "a hook is running"
 	}
-	s.Open, s.WorktreeLeft = false, left
+	if s.Open = false; s.Host.Face != FaceApprovals || left != nil {
+		s.WorktreeLeft = left
+	}
 	return ""
 }
 
