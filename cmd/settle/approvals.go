@@ -23,7 +23,8 @@ stopped or died: its turn has ended, and you can still answer the question. A
 unique prefix of an ID is enough.
 
 An approved call runs in a new turn of its session, exactly as the question showed
-it. The first verdict counts. A held call does not expire.`
+it. The first verdict counts, but you can deny an approved call that has not begun. A
+held call does not expire.`
 
 const approveHelp = `Approve a held call. It runs in a new turn, and the model continues with its result,
 like "settle run". If another process has the session open, the call runs there,
@@ -187,7 +188,7 @@ func newDeny(s *streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := sessions.AnsweredBefore(h); err != nil {
+		if err := sessions.AnsweredBefore(h); err != nil && !h.Runs() {
 			return failed(err)
 		}
 		answer := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}

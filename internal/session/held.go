@@ -33,16 +33,23 @@ func (s *Session) isHeld(id string) (is bool) {
 // heldVerdict returns the events of a verdict about a held call. Approved, the call runs in the
 // turn of the input. A denial is held for the model until the next input, and so is an approval
 // that must wait for it. The first verdict counts: a later one returns an [*approval.AnsweredError].
-// But an approval that is held runs the call when it is given again.
+// But an approval that is held runs the call when it is given again, and can be replaced by a denial.
 func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]event.Event, error) {
 	v := *in.HeldCall
 	h, known := state.HeldCall(v.Call)
 	starts := v.Verdict == event.Approved && !in.Hold
-	releases := starts && isReleasable(state, h)
+	waits := isReleasable(state, h)
+	releases := starts && waits
+	withdraws := v.Verdict == event.Denied && waits
+	if known {
+		if err := checkPermission(h.Approval.Tool, v.Verdict, v.Permission); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case !known:
 		return nil, &approval.UnknownError{Approval: v.Call}
-	case h.Verdict != nil && !releases:
+	case h.Verdict != nil && !releases && !withdraws:
 		return nil, &approval.AnsweredError{Approval: v.Call, Verdict: h.Verdict.HeldCall.Verdict, By: h.Verdict.By}
 	case v.Verdict != event.Approved && v.Verdict != event.Denied:
 		return nil, &approval.MisfitError{
@@ -52,11 +59,8 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 		return nil, &approval.MisfitError{
 			Why: "it ends with the turn that it runs, and starts no other; approve the call again when it has ended",
 		}
-	case releases:
+	case releases && (v.Permission == "" || v.Permission == h.Verdict.HeldCall.Permission):
 		return []event.Event{{By: in.By, Data: event.InputAccepted{Input: id, Text: heldPrompt}}}, nil
-	}
-	if err := checkPermission(h.Approval.Tool, v.Verdict, v.Permission); err != nil {
-		return nil, err
 	}
 	v.Turn, v.Item, v.Message = h.Turn.ID, h.Item.ID, s.config.Turn.Redact.String(v.Message)
 	what := h.Approval.Title
@@ -70,7 +74,11 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 			text += "\n" + v.Message
 		}
 	}
-	out := []event.Event{{By: in.By, Data: event.InputAccepted{Input: id, Text: text, HeldCall: &v}}}
+	var out []event.Event
+	if h.Verdict != nil { // the new verdict replaces the one that is held
+		out = append(out, event.Event{By: in.By, Data: event.InputDropped{Input: h.Verdict.ID}})
+	}
+	out = append(out, event.Event{By: in.By, Data: event.InputAccepted{Input: id, Text: text, HeldCall: &v}})
 	if v.Verdict == event.Denied || in.Hold {
 		out = append(out, event.Event{By: in.By, Data: event.InputHeld{Input: id}})
 	}

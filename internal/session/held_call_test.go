@@ -36,7 +36,7 @@ func (reasoned) Remember(approval.Call) {}
 // host opens the session on the disk, in a directory, with a judge; a nil judge lets no person answer.
 func host(t *testing.T, d *disk, dir string, judge approval.Judge, m *script.Model) *bench {
 	t.Helper()
-	set, err := tool.NewSet(call("look", time.Second))
+	set, err := tool.NewSet(call("look", time.Second), call("propose_plan", time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,6 +386,59 @@ func TestHeldApprovalRunsWhenGivenAgain(t *testing.T) {
 			t.Errorf("an approval of what ran: %v", err)
 		}
 	})
+}
+
+// An approval that is held can be given again with another permission, or be withdrawn.
+func TestHeldApprovalIsReplaced(t *testing.T) {
+	for _, verdict := range []event.Verdict{event.Approved, event.Denied} {
+		bubble(t, string(verdict), func(t *testing.T) {
+			d, h := heldPlan(t)
+			b := host(t, d, "/work", reasoned{"a"}, script.New().Otherwise(script.Text("done")))
+			defer b.end()
+			first := run.Input{Hold: true, HeldCall: &event.HeldVerdict{
+				Call: h.ID, Verdict: event.Approved, Permission: "allow",
+			}}
+			if _, err := b.Submit(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			answer := approval.Answer{Approval: h.ID, Verdict: verdict, By: "user"}
+			if verdict == event.Approved {
+				answer.Permission = "loose"
+				if err := b.Answer(t.Context(), answer); !errors.As(err, new(*approval.MisfitError)) {
+					t.Errorf("an unknown permission: %v", err)
+				}
+				answer.Permission = "ask"
+			}
+			if err := b.Answer(t.Context(), answer); err != nil {
+				t.Fatal(err)
+			}
+			if verdict == event.Denied {
+				b.submit("go on", "")
+			}
+			synctest.Wait()
+			turns := b.state().Turns
+			last := turns[len(turns)-1]
+			in := last.Inputs[0].HeldCall
+			if len(turns) != 2 || in == nil || in.Verdict != verdict || in.Permission != answer.Permission {
+				t.Fatalf("%d turns; the last: %+v", len(turns), last.Inputs)
+			}
+		})
+	}
+}
+
+// heldPlan is a session whose host ended while a plan waited, and its call.
+func heldPlan(t *testing.T) (*disk, event.HeldCall) {
+	t.Helper()
+	b := host(t, &disk{}, "/work", reasoned{"a"}, script.New(script.Turn(script.Call("propose_plan", `{"plan":"Do."}`))))
+	b.submit("go", "")
+	synctest.Wait()
+	d := b.end()
+	_, state := d.reopen(t)
+	list := state.HeldCalls()
+	if len(list) != 1 {
+		t.Fatalf("held: %+v", list)
+	}
+	return d, list[0]
 }
 
 // The host dies around the start of an approved call. The approval can be given again until the

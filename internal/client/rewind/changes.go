@@ -152,7 +152,9 @@ func hasChanges(content event.Content) bool {
 func isEdit(name string) bool { return slices.Contains([]string{"write", "edit", "apply_patch"}, name) }
 
 // isServers reports whether a tool belongs to an MCP server, so that each call has a record.
-func isServers(name string) bool { return strings.Contains(name, mcp.Separator) || name == mcp.CallName }
+func isServers(name string) bool {
+	return strings.Contains(name, mcp.Separator) || name == mcp.CallName
+}
 
 // nameOf describes a call: a command as it was typed, another call by its tool and arguments.
 func nameOf(content event.Content) (UncoveredKind, string) {

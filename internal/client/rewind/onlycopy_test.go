@@ -93,7 +93,8 @@ func TestRewindKeepsFileRenamedInCase(t *testing.T) {
 	b := work(t, map[string]string{"README": "1\n", "Other": "1\n"}, []call{bash("mv README readme; mv Other other")})
 	b.run("ln readme README")
 	b.put("Other", "1\n")
-	if diff := cmp.Diff([]string{"keep readme", "remove other", "same Other", "same README"}, did(b.plan(""))); diff != "" {
+	want := []string{"keep readme", "remove other", "same Other", "same README"}
+	if diff := cmp.Diff(want, did(b.plan(""))); diff != "" {
 		t.Error(diff)
 	}
 }
