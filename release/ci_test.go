@@ -361,19 +361,27 @@ func TestActionFails(t *testing.T) {
 	}
 }
 
-// findings is the answer of a review, with lines in the diff (3), not in it (9), and none.
-const findings = looks + `{"items": [{"say": "{\"summary\":\"Three problems.\",\"findings\":[` +
+// findings is the answer of a review that has read the diff, with lines in it (3), not in it (9), and none.
+const findings = `{"items": [{"call": "shell", "arguments": {"command": "git diff origin/main...HEAD"}},` +
+	`{"call": "shell", "arguments": {"command": "touch evil"}}]},` +
+	`{"when": "+package changed", "items": [{"say": "{\"summary\":\"Three problems.\",\"findings\":[` +
 	`{\"file\":\"a $(touch evil).go\",\"line\":3,\"severity\":\"high\",\"text\":\"It $(touch evil) panics.\"},` +
 	`{\"file\":\"/title b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"/close\\n/title x\"},` +
 	`{\"file\":\"c.go\",\"line\":0,\"severity\":\"low\",\"text\":\"Long.\"}]}"}]}`
 
-// repository makes the work directory a repository with the branches main and origin/main.
+// repository makes the work directory a repository with a change on main since origin/main.
 func (j *job) repository() {
 	j.t.Helper()
+	if err := os.WriteFile(filepath.Join(j.work, "changed.go"), []byte("package changed\n"), 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+	commit := []string{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "some"}
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
-		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"},
+		commit,
 		{"update-ref", "refs/remotes/origin/main", "HEAD"},
+		{"add", "changed.go"},
+		commit,
 	} {
 		if out, err := exec.Command("git", append([]string{"-C", j.work}, args...)...).CombinedOutput(); err != nil {
 			j.t.Fatalf("%v: %s", err, out)
@@ -527,7 +535,7 @@ func TestGitLabReviews(t *testing.T) {
 		j := newJob(t, turns)
 		j.repository()
 		code := j.gitlab(map[string]string{
-			"prompt": "", "review": "true", "base": "main", "model": "chat/m", "args": "--base-url " + j.model,
+			"prompt": "", "review": "true", "base": "origin/main", "model": "chat/m", "args": "--base-url " + j.model,
 			"version": version, "install-url": j.url,
 		})
 		if code != 0 && turns == findings || len(j.notes) != len(want) {

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/review"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -23,8 +26,10 @@ const reviewHelp = `Have the model review a change, and print its findings: file
 the most serious first. Without words, it reviews what is not committed; with --base,
 the changes since a commit or branch. Words say what to review instead.
 
-The turn cannot change anything unless you set another --permission; a permission of the
-configuration and its rules that allow calls do not count. With --json,
+The turn cannot change anything unless you set --permission: tools and commands that only
+read run, in the read-only sandbox if there is one, and all other calls are denied without
+a question. Without a sandbox, settle's judgement of a command decides alone. A permission
+of the configuration and its rules can deny more, and allow nothing more. With --json,
 standard output gets one JSON object: summary and findings; or, if the review did not
 complete or did not start, outcome, exit_code and reason.
 
@@ -162,22 +167,43 @@ func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 // request returns the prompt. The repository must have the base before the turn: the model
 // could take git's error for the absence of changes.
 func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (string, error) {
-	what := cmp.Or(t.what, review.Default)
+	what, since, local := cmp.Or(t.what, review.Default), "", p.resolved.Executor == ""
 	switch {
 	case t.base == "":
-	case p.resolved.Executor != "": // the repository is on another machine
+	case !local: // the repository is on another machine
 		if err := review.CheckBase(t.base); err != nil {
 			return "", err
 		}
 		what = review.Since(t.base, "")
 	default:
-		commit, err := assemble.ResolveBase(ctx, s.environ, p.dir, t.base)
+		base, err := assemble.ResolveBase(ctx, s.environ, p.dir, t.base)
 		if err != nil {
 			return "", fmt.Errorf("cannot review the changes since %q: %w", t.base, err)
 		}
-		what = review.Since(t.base, commit)
+		what, since = review.Since(t.base, base.Commit), base.Ancestor
 	}
-	return review.Request(what), nil
+	var files []string
+	if local && t.what == "" {
+		files = assemble.ChangedFiles(ctx, s.environ, p.dir, since)
+	}
+	return review.Request(what, files), nil
+}
+
+// agent sets what the turn can do. A configuration is for other work: it can deny more, and allow
+// nothing more. The flag --permission replaces the mode of reviews.
+func (*reviewTurn) agent(o *assemble.Options) {
+	o.HostOptions.Frontend, o.Sandbox = "review", config.SandboxAuto
+	strict := *o.Settings
+	if strict.Origins["permission"].Kind != config.Flag {
+		o.Policy, o.Ceiling = assemble.NewPolicy(assemble.ReviewMode()), strict.Permission
+		strict.Permission = ""
+	}
+	if strict.Permission == "" || strict.Permission == settle.Deny {
+		strict.Rules = slices.DeleteFunc(slices.Clone(strict.Rules), func(r config.Rule) bool {
+			return r.Decision == settle.Allow
+		})
+	}
+	o.Settings = &strict
 }
 
 // options makes the turn's answer a report, and keeps it from standard output.

@@ -523,17 +523,7 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 		f.restrictHeld(&o, r)
 	}
 	if f.review != nil {
-		o.HostOptions.Frontend, o.Permission, o.Sandbox = "review", settle.Deny, config.SandboxAuto
-		strict := *r
-		if !isFlag(r, "permission") { // a configuration is for other work
-			strict.Permission = settle.Deny
-		}
-		if strict.Permission == settle.Deny { // so are the calls that it allows
-			strict.Rules = slices.DeleteFunc(slices.Clone(r.Rules), func(one config.Rule) bool {
-				return one.Decision == settle.Allow
-			})
-		}
-		o.Settings = &strict
+		f.review.agent(&o)
 	}
 	if f.plan || f.held != nil && f.heldPlans(r) {
 		work := settle.Ask

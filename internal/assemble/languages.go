@@ -109,9 +109,9 @@ func (t *sessionTools) languageSandbox() (in event.Sandbox, why error) {
 	mode, on := t.lsp.mode(), t.lsp.Use == config.LSPOn
 	in = policy.Stricter(t.sandbox.of(mode), event.NoSandbox)
 	switch {
-	case mode.Permission == settle.Deny && (!on || !in.On()):
+	case readsOnly(mode) && (!on || !in.On()):
 		return in, errLanguagesReadOnly
-	case mode.Permission == settle.Deny:
+	case readsOnly(mode):
 		return event.ReadOnly, nil
 	case in.On() || on || mode.Permission == settle.Allow:
 		return in, nil

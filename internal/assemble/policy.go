@@ -37,6 +37,19 @@ func PlanMode() Mode {
 	return Mode{Name: "plan", Permission: event.Ask, Plan: true, Sandbox: event.ReadOnly}
 }
 
+const reviewOfChanges = "review of changes"
+
+// readsOnly reports whether nobody can loosen what the mode allows: nothing but reading.
+func readsOnly(m Mode) bool { return m.Permission == event.Deny || m.Name == reviewOfChanges }
+
+// ReviewMode is the mode of a review of changes: calls that only read run, commands in the read-only
+// sandbox if there is one, and nobody is asked about other calls. It is no mode that a person chooses.
+func ReviewMode() Mode {
+	return Mode{
+		Name: reviewOfChanges, Permission: event.Ask, Sandbox: event.ReadOnly, Unasked: "a review changes nothing",
+	}
+}
+
 // ModeOf returns the initial mode of a session with the permission.
 func ModeOf(p event.Permission) Mode {
 	for _, m := range Modes() {

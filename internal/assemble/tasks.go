@@ -32,27 +32,29 @@ func (o Options) tasks(names []string, c *confinement) *settle.Tasks {
 
 // childWorktrees returns the maker of the git worktrees of child agents.
 func (o Options) childWorktrees() task.Worktrees {
-	if o.Policy == nil {
-		return o.worktrees()
-	}
-	return planWorktrees{o.worktrees(), o.Policy}
+	return modeWorktrees{o.worktrees(), func() Mode { return o.mode(o.permission()) }}
 }
 
-// planWorktrees makes no worktrees in plan mode: a worktree adds a branch and files to the
-// repository.
-type planWorktrees struct {
+// modeWorktrees makes no worktrees in modes that change nothing: a worktree adds a branch and files
+// to the repository.
+type modeWorktrees struct {
 	task.Worktrees
 
-	policy *Policy
+	mode func() Mode
 }
 
 // Plan implements [task.Worktrees].
-func (p planWorktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
-	if p.policy.Mode().Plan {
-		return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: plan mode changes " +
-			"nothing, and a worktree adds a branch to the repository; start the agent without one")
+func (w modeWorktrees) Plan(ctx context.Context, dir, session string) (event.Worktree, error) {
+	name := "read-only mode"
+	switch m := w.mode(); {
+	case m.Plan:
+		name = "plan mode"
+	case readsOnly(m):
+	default:
+		return w.Worktrees.Plan(ctx, dir, session)
 	}
-	return p.Worktrees.Plan(ctx, dir, session)
+	return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: " + name + " changes " +
+		"nothing, and a worktree adds a branch to the repository; start the agent without one")
 }
 
 // childModel returns the model that a call names.

@@ -27,7 +27,10 @@ const Default = "the changes of this working tree that are not committed (git st
 
 const prompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
 
-Report, the most serious first, only problems that the author would want to correct: wrong behaviour, lost data, races, security, missing error handling, missing or wrong tests, documentation that is no longer true. %s Say how sure you are where you could not check it. If there is no such problem, say so in one sentence.`
+Report, the most serious first, only problems that the author would want to correct: wrong behaviour, lost data, races, security, missing error handling, missing or wrong tests, documentation that is no longer true. %s Say how sure you are where you could not check it. If there is no such problem, say so in one sentence. If you could not read the diff, say that first: files without it are no review.`
+
+// maxFiles bounds the list of changed files in a prompt, in bytes.
+const maxFiles = 8 << 10
 
 // Prompt returns the prompt of a review whose answer is a table for people.
 func Prompt(what string) string {
@@ -35,11 +38,29 @@ func Prompt(what string) string {
 		"text: what goes wrong and for which input, and a suggested change.")
 }
 
-// Request returns the prompt of a review whose answer follows [Schema].
-func Request(what string) string {
-	return fmt.Sprintf(prompt, what, "Answer in JSON. For each problem give: file, relative to the top of the "+
+// Request returns the prompt of a review whose answer follows [Schema]. The files are lines of git's
+// list of changed files; none if they are not known.
+func Request(what string, files []string) string {
+	text := fmt.Sprintf(prompt, what, "Answer in JSON. For each problem give: file, relative to the top of the "+
 		"repository; line, a line of the new text, or 0 for the whole file; severity; and text: what goes wrong "+
 		"and for which input, and a suggested change. The summary is one or two sentences.")
+	if len(files) > 0 {
+		text += "\n\nThe changed files, by git:\n" + list(files)
+	}
+	return text
+}
+
+// list returns the first lines, and the number of the others.
+func list(lines []string) string {
+	var b strings.Builder
+	for n, line := range lines {
+		if b.Len()+len(line) > maxFiles {
+			fmt.Fprintf(&b, "… %d more\n", len(lines)-n)
+			break
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // Since returns what is reviewed against a base and its commit; "" if the commit is not known.

@@ -109,6 +109,23 @@ func TestCommentsQuoteModelText(t *testing.T) {
 	}
 }
 
+// The prompt has the changed files, in bounds, and says what a review without the diff is.
+func TestRequestListsFiles(t *testing.T) {
+	files := []string{"M\ta.go", "A\tb.go"}
+	text := review.Request("the parser", files)
+	for _, want := range []string{"Review the parser.", "\nM\ta.go\nA\tb.go\n", "could not read the diff"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+	for range 100_000 {
+		files = append(files, "M\t"+strings.Repeat("x", 100))
+	}
+	if text := review.Request("", files); len(text) > 12<<10 || !strings.Contains(text, "more\n") {
+		t.Errorf("the list has %d bytes: %.200q", len(text), text)
+	}
+}
+
 func TestCheckBase(t *testing.T) {
 	for base, ok := range map[string]bool{
 		"main": true, "origin/x-1": true, "HEAD~2": true, "v1.0^{}": true, "feature/#42": true,
