@@ -34,7 +34,7 @@ func slashes() []slash {
 		{"copy", "", "copy the last answer to the clipboard", (*UI).copyAnswer},
 		{"cost", "", "show the tokens and the cost of this session, by model", (*UI).showCost},
 		{"detach", "", "leave the session running in its host process, and quit", (*UI).detach},
-		{"diff", "", "show every change to files in this session", (*UI).showDiff},
+		{"diff", "", "show every change by the file tools in this session", (*UI).showDiff},
 		{
 			"effort", "[LEVEL]",
 			"choose how much the model thinks from the next turn on: none, minimal, low, medium, high, xhigh, max",

@@ -66,7 +66,7 @@ type Conversation interface {
 	Effort() string
 	// Choose has later turns work with another "model" or "effort".
 	Choose(ctx context.Context, setting, value string) error
-	// Mode is the permission mode: "ask", "accept-edits", "read-only", "plan" or "allow".
+	// Mode is the permission mode: "ask", "accept-edits", "review", "read-only", "plan" or "allow".
 	Mode() string
 	SetMode(ctx context.Context, name string) error
 }
