@@ -67,6 +67,7 @@
 //   - pager.go: a long text on the alternate screen, and the search in it
 //   - sheet.go: what the pager shows: a session, a message, a call
 //   - plain_form.go: forms for screen readers
+//   - plain_command.go: their commands; which lines are refused
 //   - memory.go: returns unused memory to the system; not the history
 //
 // What a key does is decided here; how a terminal's bytes become keys, in package terminal. Which

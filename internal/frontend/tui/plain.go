@@ -123,7 +123,7 @@ func (p *plain) loop() {
 			if !more {
 				return
 			}
-			p.line(strings.TrimSpace(line))
+			p.line(line)
 		case <-p.feed.kick:
 			p.follow()
 		case <-p.feed.done:
@@ -150,25 +150,21 @@ func (p *plain) printf(format string, args ...any) {
 
 func (p *plain) write(line string) { _, _ = io.WriteString(p.out, line+"\n") } // a terminal that is gone ends the input
 
-// line is a prompt, an answer or a command.
-func (p *plain) line(text string) {
+// line is a prompt, an answer or a command. A prompt can begin with a space and a slash.
+func (p *plain) line(raw string) {
+	text := strings.TrimSpace(raw)
+	command, argument, ok := plainCommandOf(raw)
 	switch {
 	case text == "" && p.entry == nil:
-	case p.approvalID != "":
+	case p.approvalID != "" && (p.entry != nil || !ok || command.name == "decline"):
 		p.answer(text)
-	case text == "/quit":
-		p.done = true
-	case text == "/detach":
-		p.detach()
-	case text == "/stop":
-		p.interrupt()
-	case text == "/help":
-		p.printf(
-			"A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for the end of the turn. /stop or Ctrl-C interrupts the turn. /quit, or Ctrl-C while no turn runs, ends the session. /detach leaves it running, if a process of its own hosts it.",
-		)
+	case ok:
+		command.run(p, argument)
 	case p.fetching != nil:
 		p.printf("Not sent: waiting for %s. /stop cancels it.", terminal.Short(p.fetching.text, maxHelp))
-	default:
+	case strings.HasPrefix(text, "/") && !strings.HasPrefix(raw, "/"):
+		p.submit(text)
+	case !p.refused(text):
 		p.prompt(text)
 	}
 }

@@ -1,0 +1,117 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+)
+
+// plainCommand is a command of the plain frontend.
+type plainCommand struct {
+	name, argument, help string
+	run                  func(p *plain, argument string)
+}
+
+func plainCommands() []plainCommand {
+	return []plainCommand{
+		{"stop", "", "interrupts the turn, like Ctrl-C", func(p *plain, _ string) { p.interrupt() }},
+		{"quit", "", "ends the session, like Ctrl-C while no turn runs", func(p *plain, _ string) { p.done = true }},
+		{
+			"detach", "", "leaves the session running, if a process of its own hosts it",
+			func(p *plain, _ string) { p.detach() },
+		},
+		{"decline", "", "declines the questions that wait", func(p *plain, _ string) { p.printf("No question waits.") }},
+		{
+			"permissions", "MODE", "chooses what may run without a question: " + strings.Join(permissionModes(), ", "),
+			(*plain).permissions,
+		},
+		{"model", "NAME", "chooses the model of the next turns", func(p *plain, name string) { p.choose("model", name) }},
+		{
+			"effort", "LEVEL", "chooses how much the model thinks, from the next turn",
+			func(p *plain, level string) { p.choose("effort", level) },
+		},
+		{"help", "", "lists these commands", func(p *plain, _ string) { p.help() }},
+	}
+}
+
+// plainCommandOf returns the command that a line is.
+func plainCommandOf(line string) (c plainCommand, argument string, ok bool) {
+	name, argument, ok := commandOf(line)
+	at := slices.IndexFunc(plainCommands(), func(c plainCommand) bool { return ok && c.name == name })
+	if at < 0 {
+		return c, "", false
+	}
+	return plainCommands()[at], argument, true
+}
+
+// refused reports whether a line is a command that neither this frontend nor the user has: the
+// model must not receive it as a prompt.
+func (p *plain) refused(line string) bool {
+	name, _, ok := commandOf(line)
+	if !ok || p.fetches(p.conversation, line) {
+		return false
+	}
+	if p.Commands != nil {
+		if _, known := p.Commands().Named(name); known {
+			return false
+		}
+	}
+	known := make([]string, 0, len(plainCommands()))
+	for _, c := range plainCommands() {
+		known = append(known, "/"+c.name)
+	}
+	what := fmt.Sprintf("There is no command /%s%s", name, config.DidYouMean("/"+name, known))
+	if isOwn(name) {
+		what = fmt.Sprintf("The command /%s is not available in plain mode", name)
+	}
+	if !strings.HasSuffix(what, "?") {
+		what += "."
+	}
+	p.printf("Not sent: %s Commands: %s. A space before the slash sends the line as it is.",
+		what, strings.Join(known, ", "))
+	return true
+}
+
+func (p *plain) help() {
+	p.printf("A line is a prompt, or after an exclamation mark a command to run; during a turn, the line waits for " +
+		"the end of the turn. A space before a slash sends the line as it is. Your own commands and the prompts of " +
+		"MCP servers also work.")
+	for _, c := range plainCommands() {
+		p.printf("%s: %s.", strings.TrimSpace("/"+c.name+" "+c.argument), c.help)
+	}
+}
+
+// permissions changes the mode, or says which one is in force.
+func (p *plain) permissions(mode string) {
+	if mode != "" {
+		ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
+		defer cancel()
+		if err := p.conversation.SetMode(ctx, mode); err != nil {
+			p.printf("Not changed: %v", err)
+			return
+		}
+	}
+	now := p.conversation.Mode()
+	p.printf("The permission is %s: %s.", now, event.ModeEffect(now, p.log.State().Host.Confinement))
+}
+
+// choose changes the model or the effort of the next turns.
+func (p *plain) choose(setting, value string) {
+	if value != "" {
+		ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
+		defer cancel()
+		if err := p.conversation.Choose(ctx, setting, value); err != nil {
+			p.printf("Not changed: %v", err)
+			return
+		}
+	}
+	now := map[string]string{"model": p.conversation.Model(), "effort": p.conversation.Effort()}[setting]
+	if now == "" {
+		now = "the model's default"
+	}
+	p.printf("The %s of the next turn is %s.", setting, now)
+}

@@ -1,0 +1,62 @@
+package tui
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/settle-agent/settle/model/script"
+)
+
+// Commands work in plain mode; a mistyped one is no prompt, unless a space precedes it.
+func TestPlainCommands(t *testing.T) {
+	own := commandsIn(t, "check.md", "Look at $1.")
+	for lines, want := range map[string][]string{
+		"/permissions read-only": {"The permission is read-only: refuses changes."},
+		"/permissions":           {"The permission is ask: asks before changes."},
+		"/model b/two":           {"The model of the next turn is b/two."},
+		"/effort high":           {"The effort of the next turn is high."},
+		"/permisions allow": {
+			"Not sent: There is no command /permisions; did you mean \"/permissions\"? Commands: /stop, /quit",
+		},
+		"/rewind":         {"Not sent: The command /rewind is not available in plain mode. Commands: /stop"},
+		"/decline":        {"No question waits."},
+		"/help":           {"/permissions MODE: chooses", "accept-edits, review, read-only"},
+		" /rewind it":     {"I will."},
+		"/check it":       {"I will."},
+		"/tmp/x is what?": {"I will."},
+		"/quit":           {"settle with"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out strings.Builder
+			host, o := plainHost(t, &rich{}, script.Turn(script.Text("I will.")))
+			o.Commands = own
+			code, err := RunPlain(t.Context(), &typedLines{lines: lines + "\n"}, &out, 80, o)
+			if code != 0 || err != nil {
+				t.Errorf("%q: exit code %d, %v", lines, code, err)
+			}
+			if err := host.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			sent := strings.Contains(out.String(), "I will.")
+			for _, text := range want {
+				if !strings.Contains(out.String(), text) || sent != (text == "I will.") {
+					t.Errorf("%q has no %q:\n%s", lines, text, out.String())
+				}
+			}
+		})
+	}
+}
+
+// typedLines is input that ends once everything else waits.
+type typedLines struct{ lines string }
+
+func (r *typedLines) Read(b []byte) (int, error) {
+	synctest.Wait()
+	n := copy(b, r.lines)
+	if r.lines = r.lines[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
