@@ -17,8 +17,8 @@ func TestPlainCommands(t *testing.T) {
 		"/permissions":           {"The permission is ask: asks before changes."},
 		"/model b/two":           {"The model of the next turn is b/two."},
 		"/effort high":           {"The effort of the next turn is high."},
-		"/permisions allow": {
-			"Not sent: There is no command /permisions; did you mean \"/permissions\"? Commands: /stop, /quit",
+		"/permission allow": {
+			"Not sent: There is no command /permission; did you mean \"/permissions\"? Commands: /stop, /quit",
 		},
 		"/rewind":         {"Not sent: The command /rewind is not available in plain mode. Commands: /stop"},
 		"/decline":        {"No question waits."},
