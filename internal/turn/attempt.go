@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -43,12 +44,16 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	d := t.newDemux(ctx, a)
 	request, err := t.startAttempt(ctx, d, a)
 	a.attempt = d.attempt
-	observed := t.observeAttempt(ctx, d.started) // also if the journal failed: the attempt still ends
+	observed := t.observeAttempt(ctx, &d.started) // also if the journal failed: the attempt still ends
 	if err != nil {
 		leave()
 		return "", nil, err
 	}
-	err = t.stream(observed, d, request, leave)
+	return t.endAttempt(ctx, d, t.stream(observed, d, request, leave))
+}
+
+// endAttempt ends an attempt whose stream has ended, with the stream's error. It returns what attempt returns.
+func (t *turn) endAttempt(ctx context.Context, d *demux, err error) (model.StopReason, *retryDelay, error) {
 	if err == nil {
 		err = d.complete()
 	}
@@ -211,44 +216,58 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	if t.Redact != nil {
 		request.Secret = func(key string) { t.Redact.Add(key) } // C15
 	}
-	chunks := make(chan streamItem, pumpBuffer)
+	p := &pump{provider: t.Model.Provider, request: request, chunks: make(chan streamItem, pumpBuffer)}
 	// Ends when the stream ends or its context is cancelled. awaitDetached waits for it,
 	// within a bound, after the turn has ended.
 	t.detached.Go(scope.Shield(t.panicked("a provider panicked"), func() {
 		defer leave()
-		pump(ctx, t.Model.Provider, request, chunks)
+		p.run(ctx)
 	}))
 	for {
 		select {
-		case r := <-chunks:
-			next, more := r.join(chunks)
-			ended, err := d.take(&r, watch)
-			if more && !ended {
-				ended, err = d.take(&next, watch)
-			}
-			if ended {
+		case p.received = <-p.chunks:
+			if ended, err := d.takeAll(p, watch); ended {
 				return err
 			}
 		case <-watch.timer.C:
-			if len(chunks) > 0 { // the turn is late, not the provider
+			if len(p.chunks) > 0 { // the turn is late, not the provider
 				watch.recheck()
 				continue
 			}
-			switch silent, why := watch.check(); why {
-			case cutStall:
-				return t.cutStalled(d.attempt, silent, model.NewError(
-					model.ErrStalled, "LLM stream stalled: no tokens received for %s", formatDuration(silent),
-				))
-			case cutOverdue:
-				return t.cutStalled(d.attempt, silent, model.NewError(
-					model.ErrTimeout, "the response was not complete after %s (attempt_timeout)",
-					formatDuration(t.Model.Timeouts.Attempt),
-				))
+			if err := t.cutSilent(d.attempt, watch); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// cutSilent returns the error of a stream that the watchdog ends; nil if the stream continues.
+func (t *turn) cutSilent(attempt string, watch *watchdog) error {
+	switch silent, why := watch.check(); why {
+	case cutStall:
+		return t.cutStalled(attempt, silent, model.NewError(
+			model.ErrStalled, "LLM stream stalled: no tokens received for %s", formatDuration(silent),
+		))
+	case cutOverdue:
+		return t.cutStalled(attempt, silent, model.NewError(
+			model.ErrTimeout, "the response was not complete after %s (attempt_timeout)",
+			formatDuration(t.Model.Timeouts.Attempt),
+		))
+	}
+	return nil
+}
+
+// takeAll processes the received value, with the text that waits behind it, and reports whether the
+// stream has ended.
+func (d *demux) takeAll(p *pump, watch *watchdog) (ended bool, err error) {
+	next, more := p.received.join(p.chunks)
+	ended, err = d.take(&p.received, watch)
+	if more && !ended {
+		ended, err = d.take(&next, watch)
+	}
+	return ended, err
 }
 
 // take processes what the pump sent and reports whether the stream has ended.
@@ -284,30 +303,51 @@ func streamEnd(err error) error {
 	return err
 }
 
-// pump reads the stream and passes its chunks on until the stream or ctx ends.
-func pump(ctx context.Context, p model.Provider, request *model.Request, chunks chan<- streamItem) {
-	var r streamItem // one variable, because a parked goroutine keeps its whole stack frame
-	send := func() bool {
-		select {
-		case chunks <- r:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	r.err = scope.Guard(func() (err error) {
-		for r.chunk, err = range p.Stream(ctx, *request) {
-			if err != nil {
-				return err
-			}
-			if !send() {
-				return context.Cause(ctx)
-			}
-		}
+// pump reads a stream in a goroutine of its own. The values are in the heap, because a parked goroutine
+// keeps its whole stack: with frames of less than 3.2 KB the stack shrinks to 8 KB, else it takes 16 KB.
+type pump struct {
+	provider model.Provider
+	request  *model.Request
+	chunks   chan streamItem
+	next     streamItem // the value that the pump sends next
+	received streamItem // the last value that the turn received
+}
+
+// run passes the chunks of the stream on until the stream or ctx ends.
+func (p *pump) run(ctx context.Context) {
+	var stream iter.Seq2[model.Chunk, error]
+	p.next.err = scope.Guard(func() error {
+		stream = p.provider.Stream(ctx, *p.request)
 		return nil
 	})
-	r.ended = true
-	send()
+	if p.next.err == nil {
+		p.next.err = scope.Guard(func() error { return p.read(ctx, stream) })
+	}
+	p.next.ended = true
+	p.send(ctx)
+}
+
+// read passes the chunks on until the stream or ctx ends, and returns why.
+func (p *pump) read(ctx context.Context, stream iter.Seq2[model.Chunk, error]) (err error) {
+	for p.next.chunk, err = range stream {
+		if err != nil {
+			return err
+		}
+		if !p.send(ctx) {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// send passes the next value on, and reports whether it did before ctx ended.
+func (p *pump) send(ctx context.Context) bool {
+	select {
+	case p.chunks <- p.next:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // cutAttempt ends an attempt whose response is incomplete, with its usage, and returns err. If

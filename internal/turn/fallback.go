@@ -29,10 +29,11 @@ func (t *turn) fallBack(fault *model.Error, d decision, failed *demux) decision 
 	}
 }
 
-// use makes m the model of the next attempt, with a retry budget of its own. No call may run.
-func (t *turn) use(m model.Config) {
+// use makes the chosen model the model of the next attempt, with a retry budget of its own. No call may run.
+func (t *turn) use(chosen *model.Config) {
+	t.Model, t.budget = *chosen, budget{Retry: t.Retry}
+	m := &t.Model
 	m.Timeouts = timeouts(m.Timeouts)
-	t.Model, t.budget = m, budget{Retry: t.Retry}
 	t.offer = offer{
 		view: family.New(family.Family(m.Family), family.Offer(m.Offer), t.Tools),
 		target: history.Target{

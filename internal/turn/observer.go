@@ -84,10 +84,11 @@ func (t *turn) observe(ctx context.Context) context.Context {
 }
 
 // observeAttempt reports an attempt's start to the observer.
-func (t *turn) observeAttempt(ctx context.Context, started event.Event) context.Context {
-	if t.observation == nil || started.Seq == 0 {
+func (t *turn) observeAttempt(ctx context.Context, start *event.Event) context.Context {
+	if t.observation == nil || start.Seq == 0 {
 		return ctx
 	}
+	started := *start
 	ctx = t.observation.start(ctx, started, t.Observer.Attempt)
 	if t.Observer.Output != nil {
 		t.observation.mu.Lock()

@@ -109,7 +109,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 			return "", nil, err
 		}
 		if retry.fallback {
-			t.use(*t.Model.Fallback)
+			t.use(t.Model.Fallback)
 		}
 	}
 }

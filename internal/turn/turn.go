@@ -176,11 +176,16 @@ type consumption struct {
 func Run(ctx context.Context, c *Config, id string) (cause *event.Cause, err error) {
 	t := newTurn(c, id)
 	if failed := scope.Guard(func() error { cause, err = t.run(ctx); return nil }); failed != nil {
-		t.panicked("a turn panicked")(failed)
-		cause = event.Fail(t.failure(failed))
-		err = errors.Join(failed, t.end(cause)) // unless the turn has its ending
+		return t.endPanicked(failed)
 	}
 	return cause, err
+}
+
+// endPanicked ends a turn that panicked, unless it has its ending.
+func (t *turn) endPanicked(failed error) (*event.Cause, error) {
+	t.panicked("a turn panicked")(failed)
+	cause := event.Fail(t.failure(failed))
+	return cause, errors.Join(failed, t.end(cause))
 }
 
 func (t *turn) run(ctx context.Context) (*event.Cause, error) {
@@ -256,7 +261,7 @@ func newTurn(given *Config, id string) *turn {
 	t.meter = &Meter{
 		scope: "turn", limits: run.SessionLimits{Tokens: c.Limits.Tokens, Cost: c.Limits.Cost}, parent: t.Meter,
 	}
-	t.use(c.Model)
+	t.use(&c.Model)
 	return t
 }
 

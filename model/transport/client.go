@@ -106,8 +106,9 @@ func (c Config) transport(t *tls.Config) *http.Transport {
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: pingDelay, PingTimeout: pingTimeout},
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     idleTimeout,
-		// A request is a few writes; a host has a connection for each of its streams.
-		WriteBufferSize: 1 << 10,
+		// A request is a few writes, and an answer is read in pieces of the size of the reader's buffer;
+		// a host has a connection for each of its streams.
+		WriteBufferSize: 1 << 10, ReadBufferSize: 1 << 10,
 		// A compressing proxy may hold events back until its window is full.
 		DisableCompression: true,
 	}
