@@ -13,5 +13,5 @@
 // without an equivalent in settle's form is refused with the reason.
 //
 // Read view.go first. family.go lists the families; claude.go and gpt.go have their forms
-// (form.go); members.go edits JSON without reformatting it.
+// (form.go); members.go edits JSON without reformatting it; shared.go keeps the schemas of all turns.
 package family

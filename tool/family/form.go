@@ -52,17 +52,22 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	if f.description != nil {
 		of.Description = f.description(of.Description)
 	}
+	of.Schema = schemas.of(f.name+" "+f.tool, of.Schema, func() []byte { return f.schemaOf(of.Schema) })
+	return of
+}
+
+// schemaOf returns the family's schema of the arguments, from settle's.
+func (f *form) schemaOf(settles []byte) []byte {
 	if f.schema != "" {
-		of.Schema = []byte(f.schema)
-		return of
+		return []byte(f.schema)
 	}
-	schema, ok := parse(string(of.Schema))
+	schema, ok := parse(string(settles))
 	if !ok {
-		return of
+		return settles
 	}
 	properties, ok := schema.properties()
 	if !ok {
-		return of
+		return settles
 	}
 	properties.drop(f.omitted...)
 	required := names(schema, "required")
@@ -76,8 +81,7 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	if len(required) > 0 {
 		schema.set("required", required)
 	}
-	of.Schema = []byte(schema.String())
-	return of
+	return []byte(schema.String())
 }
 
 // properties returns the properties of a schema.

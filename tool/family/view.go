@@ -58,22 +58,30 @@ func New(f Family, offer Offer, set *tool.Set) *View {
 // brief omits the parts of a schema that models do not need and that are checked anyway,
 // because every session pays for them.
 func (f Family) brief(spec tool.Spec) tool.Spec {
-	if schema, ok := parse(string(spec.Schema)); ok && f != None && schema.text("type") == "object" {
-		if m := schema.find("additionalProperties"); m != nil && m.value == "false" {
-			schema.drop("additionalProperties")
-		}
-		if properties, ok := schema.properties(); ok {
-			for n := range properties.members {
-				if p, ok := parse(properties.members[n].value); ok {
-					p.drop("minLength", "minimum")
-					properties.members[n].value = p.String()
-				}
-			}
-			schema.find("properties").value = properties.String()
-		}
-		spec.Schema = []byte(schema.String())
+	if f != None {
+		spec.Schema = schemas.of("", spec.Schema, func() []byte { return briefSchema(spec.Schema) })
 	}
 	return spec
+}
+
+func briefSchema(text []byte) []byte {
+	schema, ok := parse(string(text))
+	if !ok || schema.text("type") != "object" {
+		return text
+	}
+	if m := schema.find("additionalProperties"); m != nil && m.value == "false" {
+		schema.drop("additionalProperties")
+	}
+	if properties, ok := schema.properties(); ok {
+		for n := range properties.members {
+			if p, ok := parse(properties.members[n].value); ok {
+				p.drop("minLength", "minimum")
+				properties.members[n].value = p.String()
+			}
+		}
+		schema.find("properties").value = properties.String()
+	}
+	return []byte(schema.String())
 }
 
 // offer returns the form in which the family is offered a tool; nil for settle's own.
