@@ -59,10 +59,11 @@ type SessionConfig struct {
 	Model model.Config
 	// WorkDir is the working directory of tools, absolute; "" means ".".
 	WorkDir string
-	// System is the system prompt. Prompts, if set, has the prompts of models with a
-	// model.Config.Prompt of that name.
+	// System is the system prompt. Prompts, if set, returns the prompt of models with a
+	// model.Config.Prompt of that name, or "" for System. It returns the same text for the same name, and
+	// several goroutines may call it.
 	System  string
-	Prompts map[string]string
+	Prompts func(name string) string
 	// Tools are the tools that the model can call.
 	Tools []tool.Tool
 	// Toolbox, if set, makes more tools for this session, such as tools that start processes.

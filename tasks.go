@@ -54,16 +54,21 @@ type Tasks struct {
 // systemPrompt is the system prompt of a session, for all models.
 type systemPrompt struct {
 	text    string
-	prompts map[string]string
+	prompts func(name string) string
 }
 
 // with returns the prompt with a kind's instructions at the end.
 func (p systemPrompt) with(k *task.Kind) systemPrompt {
 	role := "\n\n# Your part\n\nYou are the agent " + k.Name() + ", which another agent started. " +
 		"Follow these instructions where they do not contradict the user's.\n\n" + k.Prompt
-	out := systemPrompt{text: p.text + role, prompts: map[string]string{}}
-	for name, text := range p.prompts {
-		out.prompts[name] = text + role
+	out := systemPrompt{text: p.text + role}
+	if p.prompts != nil {
+		out.prompts = func(name string) string {
+			if text := p.prompts(name); text != "" {
+				return text + role
+			}
+			return ""
+		}
 	}
 	return out
 }

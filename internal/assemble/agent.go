@@ -160,7 +160,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	o.configure(&a.Session, selection.names, a.confined)
 	c := &a.Session
 	c.Judge, c.Instructions, c.Notes = judge, o.instructions(), slices.Clone(a.Notes)
-	c.System, c.Prompts = a.system.Text, prompts(a.system)
+	c.System, c.Prompts = prompts(a.system, prompt.Family(c.Model.Prompt))
 	a.log()
 	a.confined.keepSecretFiles(c.Logger)
 	c.Toolbox = o.toolFactory(selection, a.confined, a.servers, c.Logger).toolbox
@@ -353,13 +353,17 @@ func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, er
 	return prompt.Build(p), nil
 }
 
-// prompts returns the system prompts for the families of models, by their names.
-func prompts(system prompt.Prompt) map[string]string {
-	out := map[string]string{}
-	for _, f := range prompt.Families() {
-		out[string(f)] = system.For(f).Text
+// prompts returns the system prompt for the family of the session's model, and a function that returns the
+// prompt for any family. A session keeps one text, and the parts of the others.
+func prompts(system prompt.Prompt, own prompt.Family) (text string, of func(family string) string) {
+	parts := prompt.Prompt{Parts: system.Parts}
+	text = parts.For(own).Text
+	return text, func(family string) string {
+		if family == string(own) {
+			return text
+		}
+		return parts.For(prompt.Family(family)).Text
 	}
-	return out
 }
 
 // maxPrompt bounds the files of a system prompt in bytes.

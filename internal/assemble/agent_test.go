@@ -9,12 +9,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/modeltest"
@@ -80,6 +82,25 @@ func elsewhere(home string) func(string) string {
 			return ""
 		}
 		return os.Getenv(name)
+	}
+}
+
+// A session keeps the text for its own model, and receives the texts of other families on demand.
+func TestPromptsKeepOneText(t *testing.T) {
+	env := map[string]string{"ANTHROPIC_API_KEY": "sk-0123456789abcdefghij"}
+	c := make1(t, resolve(t, "/", nil, env, ""), nil).Session
+	if c.Model.Prompt != string(prompt.Claude) {
+		t.Fatalf("the model's prompt is %q", c.Model.Prompt)
+	}
+	if own := c.Prompts(c.Model.Prompt); unsafe.StringData(own) != unsafe.StringData(c.System) {
+		t.Error("the model's prompt is in memory twice")
+	}
+	_, rest, _ := strings.Cut(c.System, "# Environment")
+	for _, f := range prompt.Families() {
+		own, same, _ := strings.Cut(c.Prompts(string(f)), "# Environment")
+		if strings.TrimSpace(own) != prompt.Own(f) || same != rest {
+			t.Errorf("the prompt of family %q begins with %q", f, own)
+		}
 	}
 }
 

@@ -37,7 +37,18 @@ func FamilyOf(tools, model string) Family {
 
 // Own returns settle's own part of the system prompt for a family. Every request pays for
 // each sentence, so remove a sentence that does not change the model's behavior.
-func Own(f Family) string { return opening + ways(f) + ending }
+func Own(f Family) string {
+	switch f { // constants, which take no memory in a session
+	case GPT:
+		return opening + waysGPT + ending
+	case Claude:
+		return opening + waysClaude + ending
+	case Gemini:
+		return opening + waysGemini + ending
+	case Others:
+	}
+	return opening + waysOthers + ending
+}
 
 // Names of parts of a prompt.
 const (
@@ -70,35 +81,29 @@ const opening = `You are settle, a coding agent. You work in the user's own dire
 - Make independent calls in one response; they run in parallel.
 `
 
-// ways returns what the models of a family expect in addition.
-func ways(f Family) string {
-	switch f {
-	case GPT:
-		return `- Make the change instead of describing it, and carry it through to a verified result in this turn.
+// What the models of a family expect in addition.
+const (
+	waysGPT = `- Make the change instead of describing it, and carry it through to a verified result in this turn.
 - For work of several steps, keep a plan: one step in progress, no step skipped or left open at the end. Make none for simple work.
 - Search with rg, if it is installed. Edit with patches, and do not read a file again to check a patch; use scripts or formatters for mechanical changes.
 - Others may work in the same directory: leave their changes alone. If a file that you edit changes unexpectedly, stop and ask.
 `
-	case Claude:
-		return `- Read, search and edit files with the dedicated tools, not with shell commands.
+	waysClaude = `- Read, search and edit files with the dedicated tools, not with shell commands.
 - Plan work of three or more steps with the list of todos, and mark each as completed when it is.
 - Prefer an existing file to a new one. Add no features, abstractions, fallbacks, comments or documents that the task does not need.
 - Tell the user facts, also unwelcome ones: disagree if they are wrong, and praise nothing.
 `
-	case Gemini:
-		return `- Read, search and edit files with the dedicated tools, not with shell commands.
+	waysGemini = `- Read, search and edit files with the dedicated tools, not with shell commands.
 - Work in this order: search and read, plan, change, verify. Reproduce a bug before you fix it. Find the commands for tests and linters in the project's files.
 - Use a library only if the project uses it already.
 - After three failed attempts, list your assumptions and try another way.
 - After each call, make the next one or answer; never respond with nothing.
 `
-	case Others:
-	}
-	return `- Read, search and edit files with the dedicated tools, if you have them, not with shell commands. Call tools only through calls, never as text.
+	waysOthers = `- Read, search and edit files with the dedicated tools, if you have them, not with shell commands. Call tools only through calls, never as text.
 - Work step by step: find and read the code, reproduce the problem, change the code, verify the change.
 - To edit, copy the old text exactly from the file, with its white space. If an edit fails, read the file again.
 `
-}
+)
 
 const ending = `
 # How calls end

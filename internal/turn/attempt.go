@@ -168,8 +168,10 @@ func (t *turn) build(a *attemptSpec, try int) (built history.BuiltRequest, joini
 
 // system returns the system prompt of the model in use.
 func (t *turn) system() string {
-	if text, ok := t.Prompts[t.Model.Prompt]; ok {
-		return text
+	if t.Prompts != nil {
+		if text := t.Prompts(t.Model.Prompt); text != "" {
+			return text
+		}
 	}
 	return t.System
 }

@@ -41,10 +41,10 @@ type Config struct {
 // Requests configures the model requests of a turn.
 type Requests struct {
 	Model model.Config
-	// System is the system prompt; Prompts has the prompts of other models, by
-	// model.Config.Prompt.
+	// System is the system prompt; Prompts, if set, returns the prompt of models with a
+	// model.Config.Prompt of that name, or "" for System.
 	System  string
-	Prompts map[string]string
+	Prompts func(name string) string
 	// Conversation is the session's conversation, so that a turn's first request extends the
 	// last request of the turn before; nil starts a new one.
 	Conversation *history.Conversation
