@@ -42,17 +42,19 @@ type run struct {
 	session atomic.Pointer[settle.Session] // while it is open
 
 	once      sync.Once
-	cancel    chan string   // who asked for the unit's end; has room for one
+	cancelled <-chan string // the engine's: who asked for the unit's end, once
+	cancel    chan string   // the same while the session is opened, or from before; has room for one
 	requested chan struct{} // closed when a cancellation was requested
 	question  chan struct{} // has a value when a call needs a person; has room for one
 	hooks     bool          // the session has hooks; set before it is opened
 }
 
-func newRun(w *Worker, a fleet.Attempt) *run {
+func newRun(w *Worker, a fleet.Attempt, cancelled <-chan string) *run {
 	r := &run{
 		worker:    w,
 		attempt:   a,
 		done:      make(chan struct{}),
+		cancelled: cancelled,
 		cancel:    make(chan string, 1),
 		requested: make(chan struct{}),
 		question:  make(chan struct{}, 1),
@@ -130,12 +132,8 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 // work opens the session, does the remaining work, and closes it. Without a result and
 // without an error, the unit must continue on another worker.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
-	var o opening
-	done := make(chan error, 1)
-	// It is waited for. What opens a session needs a deep stack, which a turn that waits for a model
-	// should not keep.
-	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
-	if err := <-done; err != nil {
+	o, err := r.openApart(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if o.session == nil {
@@ -144,6 +142,20 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	defer r.session.Store(nil)
 	result, err := r.finish(o.session, o.place)
 	return r.close(ctx, o, result, err)
+}
+
+// openApart opens the session in a goroutine of its own, which it waits for: what opens a session needs a deep
+// stack, which a turn that waits for a model should not keep. A cancellation ends what the opening waits for.
+func (r *run) openApart(ctx context.Context) (o opening, err error) {
+	done := make(chan error, 1)
+	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
+	select {
+	case by := <-r.cancelled:
+		r.interrupt(by)
+		err = <-done
+	case err = <-done:
+	}
+	return o, err
 }
 
 // opening is what an attempt begins with: a session, or, without one, the unit's result or the error.
@@ -394,22 +406,32 @@ func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 	looking, stop := context.WithCancel(r.life)
 	defer stop()
 	var held <-chan struct{}
-	var err error
-	for waiting := true; waiting; {
+	for {
 		select {
-		case err = <-ended:
-			waiting = false
+		case err := <-ended:
+			return r.turnError(err)
 		case by := <-r.cancel:
-			if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
-				r.logger.Warn("cannot interrupt the turn", "error", err)
-			}
-			err, waiting = <-ended, false
+			return r.interruptTurn(s, turn, by, ended)
+		case by := <-r.cancelled:
+			return r.interruptTurn(s, turn, by, ended)
 		case <-r.question:
 			held = r.untilHeld(looking, s)
 		case <-held:
 			return errHeld
 		}
 	}
+}
+
+// interruptTurn interrupts the turn for the requester and waits for its end.
+func (r *run) interruptTurn(s *settle.Session, turn *settle.Turn, by string, ended <-chan error) error {
+	if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
+		r.logger.Warn("cannot interrupt the turn", "error", err)
+	}
+	return r.turnError(<-ended)
+}
+
+// turnError returns the error of a turn that has ended, with the error of its wait: nil if the log has its ending.
+func (r *run) turnError(err error) error {
 	if cause := context.Cause(r.life); cause != nil {
 		return cause
 	}

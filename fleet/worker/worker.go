@@ -138,7 +138,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // attempt runs an attempt, after an earlier one of this worker at the same unit, which was lost.
 func (w *Worker) attempt(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
-	r := newRun(w, a)
+	r := newRun(w, a, cancelled)
 	w.mu.Lock()
 	before := w.running[a.Unit]
 	w.running[a.Unit] = r
@@ -155,13 +155,6 @@ func (w *Worker) attempt(ctx context.Context, a fleet.Attempt, cancelled <-chan 
 			r.stop(cause)
 		}
 	})()
-	go func() { // ends with the attempt
-		select {
-		case by := <-cancelled:
-			r.interrupt(by)
-		case <-r.done:
-		}
-	}()
 	r.run(context.WithoutCancel(ctx))
 }
 
