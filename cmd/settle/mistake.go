@@ -20,16 +20,34 @@ func known(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if !cmd.HasParent() && strings.ContainsAny(args[0], " \t\n") {
-		return fmt.Errorf("there is no command %q; to give settle a task, use: settle run %q", args[0], args[0])
-	}
-	more := fmt.Sprintf("%q lists the commands", cmd.CommandPath()+" --help")
-	if !cmd.HasParent() {
-		more += fmt.Sprintf("; to give settle a task, use: settle run %q", strings.Join(args, " "))
-	}
 	return fmt.Errorf(
-		"there is no command %q%s; %s", cmd.CommandPath()+" "+args[0], config.DidYouMean(args[0], commandNames(cmd)),
-		more,
+		"there is no command %q%s; %q lists the commands", cmd.CommandPath()+" "+args[0],
+		config.DidYouMean(args[0], commandNames(cmd)), cmd.CommandPath()+" --help",
+	)
+}
+
+// promptOf returns the prompt of the terminal: all words after "--", or one argument with a
+// space. Another word is a mistaken command, or a prompt of one word.
+func promptOf(cmd *cobra.Command, args []string, worktree *worktreeFlag) (string, error) {
+	var words []string
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		args, words = args[:n], args[n:]
+	}
+	args = worktree.take(args)
+	switch {
+	case len(args) == 0:
+		return strings.Join(words, " "), nil
+	case len(args) == 1 && len(words) == 0 && strings.ContainsAny(args[0], " \t\n"):
+		return args[0], nil
+	}
+	prompt := strings.Join(slices.Concat(args, words), " ")
+	inTerminal := "settle -- " + prompt
+	if strings.ContainsAny(prompt, " \t\n") {
+		inTerminal = fmt.Sprintf("settle %q", prompt)
+	}
+	return "", fmt.Errorf(
+		"there is no command %q%s; as a prompt in a terminal: %s; elsewhere: settle run %q; \"settle --help\" lists the commands",
+		args[0], config.DidYouMean(args[0], commandNames(cmd)), inTerminal, prompt,
 	)
 }
 

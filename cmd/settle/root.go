@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,31 +33,32 @@ configuration, 3 limit reached, 130 interrupted. "settle help run" lists all.`
 func newRoot(s *streams) *cobra.Command {
 	var f tuiFlags
 	var tell bool
+	var prompt string
 	root := &cobra.Command{
 		Use:   "settle [flags] [\"PROMPT\"]",
 		Short: "A coding agent whose every turn ends",
 		Long:  rootHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			rest := f.worktree.take(args)
-			if tell || f.host || s.person() && len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n") {
-				return nil // a prompt
+			if tell || f.host {
+				return nil
 			}
-			return known(cmd, rest)
+			var err error
+			prompt, err = promptOf(cmd, args, &f.worktree)
+			return err
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) { noteEarlierFlags(cmd.Flags(), s.stderr) },
 		SilenceErrors:    true,
 		SilenceUsage:     true,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tell {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
 				return failed(err)
 			}
-			if !s.person() && !f.host {
+			if prompt == "" && !s.person() && !f.host {
 				return cmd.Help()
 			}
 			return f.open(
-				cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil },
-				strings.Join(f.worktree.take(args), ""),
+				cmd, s, func(context.Context, *conversation.Sessions) (string, error) { return "", nil }, prompt,
 			)
 		},
 	}

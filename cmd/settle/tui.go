@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
@@ -129,9 +130,12 @@ func (f *tuiFlags) open(
 		return f.runHost(cmd, s)
 	}
 	if !s.person() {
+		const needed = "cannot open the terminal: standard input, output and error must be a terminal; elsewhere, use "
+		if prompt != "" {
+			return fmt.Errorf(needed+"settle run %q", prompt)
+		}
 		return errors.New(
-			"cannot open the terminal: standard input, output and error must be a terminal; elsewhere, use " +
-				"\"settle run PROMPT\", or \"settle run --resume ID PROMPT\" for an earlier session",
+			needed + "\"settle run PROMPT\", or \"settle run --resume ID PROMPT\" for an earlier session",
 		)
 	}
 	dir, err := directory(f.dir)
