@@ -65,7 +65,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if j.Decision == event.Allow && confinement.On() && l.Permission == event.Ask && l.Unasked == "" &&
 		(j.Rule == bySandbox || sweeping(verdicts)) {
 		if reasons := c.destructive(); len(reasons) > 0 {
-			j.Decision, j.Rule, j.Why = event.Ask, byDefault, clip(strings.Join(reasons, "; "))
+			j.Decision, j.Rule, j.Why = event.Ask, byDefault, ""
 		}
 	}
 	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
@@ -80,6 +80,19 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if !confinement.On() && j.Decision != event.Deny && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
 		p.namePrograms(c, j)
 	}
+}
+
+// dangerFirst begins the reason of a question about a command that no rule decides with what the
+// command destroys: the same reason in a sandbox and without one.
+func (c *toolCall) dangerFirst(j *settle.Judgement) {
+	if c.tool != "shell" || j.Rule != byDefault {
+		return
+	}
+	reasons := c.destructive()
+	if j.Why != "" {
+		reasons = append(reasons, j.Why)
+	}
+	j.Why = clip(strings.Join(reasons, "; "))
 }
 
 // namePrograms names the programs of a call outside of the sandbox that sandboxed commands

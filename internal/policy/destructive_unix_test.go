@@ -94,6 +94,16 @@ func TestDestructiveReasons(t *testing.T) {
 	}
 }
 
+// Without a sandbox, the danger is the first reason of the question.
+func TestDestructiveReasonComesFirst(t *testing.T) {
+	dir := newCalmDir(t)
+	call := shell(t, "rm -rf build; for x in a; do :; done")
+	const want = "rm -r deletes folders with all that is in them; "
+	if j := newPolicy(t, dir, policy.Config{}).Judge(call); !strings.HasPrefix(j.Why, want) {
+		t.Errorf("%+v", j)
+	}
+}
+
 // A command that deletes or overwrites many files with the real bash is asked about, also
 // in a sandbox, in every mode that asks.
 func TestDestructiveCommandsAsk(t *testing.T) {

@@ -212,6 +212,9 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	} else {
 		p.confineStart(l, c, verdicts, &j)
 	}
+	if j.Decision == event.Ask {
+		c.dangerFirst(&j)
+	}
 	switch {
 	case j.Decision == event.Ask && l.Plan && !c.reads():
 		return settle.Judgement{Decision: event.Deny, Rule: byPlan, Why: "plan mode changes nothing: " + j.Why}
