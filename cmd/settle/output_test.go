@@ -158,7 +158,7 @@ func TestHeldSession(t *testing.T) {
 	started(t, other)
 	exited(t, other, 2)
 	if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(
-		said, "held by pid "+strconv.Itoa(holder.Process.Pid),
+		said, "open in pid "+strconv.Itoa(holder.Process.Pid),
 	) ||
 		!strings.Contains(said, "--take") {
 		t.Errorf("stderr: %s", said)

@@ -166,7 +166,7 @@ func TestStoppedHolder(t *testing.T) {
 		started(t, other)
 		exited(t, other, map[string]int{"run": 2, "sessions": 1}[args[0]])
 		if said := other.Stderr.(*bytes.Buffer).String(); !strings.Contains(
-			said, "held by pid "+strconv.Itoa(holder.Process.Pid)+", stopped;",
+			said, "open in pid "+strconv.Itoa(holder.Process.Pid)+", stopped;",
 		) {
 			t.Errorf("%s: %s", args[0], said)
 		}

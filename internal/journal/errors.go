@@ -44,7 +44,7 @@ func (e *HeldError) Error() string {
 	if e.Why != "" {
 		next = "it could not be taken over: " + e.Why
 	}
-	return fmt.Sprintf("cannot open session %q: held by %s; %s", e.Session, holder, next)
+	return fmt.Sprintf("cannot open session %q: open in %s; %s", e.Session, holder, next)
 }
 
 // MissingError reports that the session does not exist.

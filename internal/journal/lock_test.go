@@ -78,7 +78,7 @@ func TestStoppedHolder(t *testing.T) {
 	stop(t, other.Process)
 	_, _, err := Open(t.Context(), Options{Dir: dir, Session: "s1"})
 	held := wantHeld(t, err)
-	if !held.Stopped || !strings.Contains(err.Error(), "held by pid "+strconv.Itoa(other.Process.Pid)+", stopped;") ||
+	if !held.Stopped || !strings.Contains(err.Error(), "open in pid "+strconv.Itoa(other.Process.Pid)+", stopped;") ||
 		!strings.Contains(
 			err.Error(), `"settle run --session s1 --take"`,
 		) { // a flag alone would not be one of every command

@@ -127,7 +127,7 @@ func TestTakeFromAnotherContainer(t *testing.T) {
 	held := &HeldError{Session: "s1", RemotePID: h.process.PID}
 	if err := taker.end(h, held); !h.remote || h.pid != 0 || err == nil ||
 		!strings.Contains(
-			err.Error(), "held by pid 1 in another container or on another machine",
+			err.Error(), "open in pid 1 in another container or on another machine",
 		) || !strings.Contains(err.Error(), "end it there") {
 		t.Errorf("%+v: %v", h, err)
 	}
