@@ -232,6 +232,8 @@ func TestTitle(t *testing.T) {
 		"what?":        {Turns: []*event.Turn{turn(""), turn("", "what?")}},
 		"Fix the lock": {Turns: []*event.Turn{turn("hi"), turn("Hello,\n\nFix the lock\nnow")}},
 		"Hello there!": {Turns: []*event.Turn{turn("Hello there!"), turn("ok?")}},
+		"Fix it":       {Turns: []*event.Turn{{Inputs: []event.Input{{Text: "git status", Command: true}}}, turn("Fix it")}},
+		"git status":   {Turns: []*event.Turn{{Inputs: []event.Input{{Text: "git status", Command: true}}}}},
 		"(pictures)":   {Turns: []*event.Turn{turn(""), turn("")}, Waiting: said("")},
 	} {
 		diff(t, "the title", want, Title(state))

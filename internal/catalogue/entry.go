@@ -116,7 +116,7 @@ func Crashed(state event.State) event.State {
 const pictures = "(pictures)"
 
 // Title returns the title of a session: the first line of its inputs that is a task, else
-// the first line.
+// the first line. A command that a person entered is no task.
 func Title(state event.State) string {
 	var inputs []event.Input
 	for _, t := range state.Turns {
@@ -126,7 +126,7 @@ func Title(state event.State) string {
 	for _, in := range append(inputs, state.Waiting...) {
 		for line := range strings.Lines(in.Text) {
 			switch line = strings.TrimSpace(line); {
-			case isTask(line):
+			case isTask(line) && !in.Command && in.HeldCall == nil:
 				return truncate(line, maxTitle)
 			case first == "":
 				first = truncate(line, maxTitle)
