@@ -321,8 +321,12 @@ func (m sandboxModes) report(d *doctor) {
 		)
 	}
 	if n := len(m.enforced); n > 0 {
+		use := ""
+		if len(m.failed) == 0 && (d.Settings == nil || d.Settings.Sandbox.Use != config.SandboxOff) {
+			use = "commands in the terminal can run sandboxed, without a question: "
+		}
 		d.report(
-			passed, "sandbox", "%s enforced by %s: all %d escape attempts failed", terminal.Count(n, "mode"), by,
+			passed, "sandbox", "%s%s enforced by %s, all %d escape attempts failed", use, terminal.Count(n, "mode"), by,
 			m.attempts,
 		)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/assemble"
@@ -69,10 +70,22 @@ func tokens(n int) string {
 // The error is ErrUnanswered if a provider refused.
 func Unanswered(say func(string), offers []assemble.Offer) error {
 	var refused error
+	var keyless []string
+	for _, o := range offers {
+		if key := (*config.KeyError)(nil); errors.As(o.Err, &key) && o.Known && len(o.Models) > 0 {
+			keyless = append(keyless, o.Provider.Name)
+		}
+	}
+	if len(keyless) > 1 {
+		say(fmt.Sprintf(
+			"note: %s were not asked, since there is no key for them: these are the models that settle knows; "+
+				"\"settle setup\" keeps a key", strings.Join(keyless, ", "),
+		))
+	}
 	for _, o := range offers {
 		var key *config.KeyError
 		switch {
-		case o.Err == nil:
+		case o.Err == nil, len(keyless) > 1 && slices.Contains(keyless, o.Provider.Name):
 			continue
 		case errors.As(o.Err, &key):
 			say(fmt.Sprintf("note: %s was not asked: %s", o.Provider.Name, key.Message))
