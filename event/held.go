@@ -105,6 +105,17 @@ func (c *Cause) ofHost() bool {
 // Copier is the By of endings in a copy of a session, whose original continues.
 const Copier = "fork"
 
+// Holds reports whether a call of the turn waits for a verdict, also before the turn itself has
+// ended for the end of its host.
+func (s State) Holds(t *Turn, i *Item) bool {
+	if s.Host.Parent != "" || t.StartSeq <= s.Imported || t.Cause != nil && !t.lostHost() ||
+		t.Interrupt != nil && t.Interrupt.Reason != Shutdown {
+		return false
+	}
+	a := t.question(i)
+	return a != nil && s.verdict(HeldCall{Turn: t, Item: i, Approval: a}) == nil
+}
+
 // question returns the call's last question for a person if its answer did not come, or
 // came too late for the call to start; else nil.
 func (t *Turn) question(i *Item) (last *Approval) {

@@ -119,7 +119,20 @@ func newAttach(s *streams) *cobra.Command {
 	}
 	f.define(cmd.Flags())
 	_ = cmd.Flags().MarkHidden("take") // it exists
+	hideHostSettings(cmd.Flags())
 	return cmd
+}
+
+// hideHostSettings hides the flags that are settings of a session's host: they are accepted, and
+// change nothing in a terminal that is attached to another host.
+func hideHostSettings(flags *pflag.FlagSet) {
+	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settingFlags(settings)
+	settings.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "data-dir" && f.Name != "log-level" {
+			flags.Lookup(f.Name).Hidden = true
+		}
+	})
 }
 
 // open opens the terminal: with the session that choose returns, or a new one.
@@ -209,10 +222,19 @@ func (s *streams) terminalOptions(r *config.Resolved, dir string) tui.Options {
 		PasteImage: image.NewClipboard(runtime.GOOS, assemble.Nowhere(), s.environ, s.getenv).Image,
 		Suspend:    proc.Pause,
 		FreeMemory: tui.FreeMemory,
-		Resume:     func(id string) string { return "settle resume " + id },
+		Resume:     continueCommand,
 		Doctor:     s.doctor(r),
 		Settings:   func(out io.Writer) { _ = about.Chosen(out, r) }, // it is memory
 	}
+}
+
+// continueCommand returns the command that continues the session; hosted reports that another
+// process hosts it.
+func continueCommand(id string, hosted bool) string {
+	if hosted {
+		return "settle attach " + id
+	}
+	return "settle resume " + id
 }
 
 // doctor returns a function that checks the installation.

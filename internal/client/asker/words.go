@@ -15,7 +15,7 @@ func Words(a event.ApprovalRequested) string {
 	var b strings.Builder
 	b.WriteString(a.Text)
 	if a.Why != "" {
-		b.WriteString("\n\nAsked about because: " + a.Why)
+		b.WriteString("\n\nAsked because " + a.Why)
 	}
 	if a.Review != "" {
 		b.WriteString("\n\n" + a.Review)

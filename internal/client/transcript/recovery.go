@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// RecoveryText says what opening the session found.
-func RecoveryText(d event.SessionRecovered) string {
+// RecoveryText says what opening the session found. s is the session after it; nil if it is not known.
+func RecoveryText(d event.SessionRecovered, s *event.State) string {
 	words := "the process that last used this session was killed"
 	if d.PID == 0 {
 		words = "the session's log was damaged"
 	}
 	if d.Ended > 0 {
-		words += fmt.Sprintf("; %d items were still open and have been ended", d.Ended)
+		words += "; " + endedText(d, s)
 	}
 	if len(d.Swept) > 0 {
 		words += fmt.Sprintf("; processes %v were still running and have been ended", d.Swept)
@@ -22,4 +23,22 @@ func RecoveryText(d event.SessionRecovered) string {
 		words += fmt.Sprintf("; the damaged end of its log (%d bytes) was saved to %s", d.CutBytes, d.Kept)
 	}
 	return words
+}
+
+// endedText says what a recovery ended: a turn with its calls, or a number of other things.
+func endedText(d event.SessionRecovered, s *event.State) string {
+	crashed := func(c *event.Cause) bool { return c != nil && c.Reason == event.Crashed }
+	if s == nil || len(s.Turns) == 0 || !crashed(s.Turns[len(s.Turns)-1].Cause) {
+		return fmt.Sprintf("%d items were still open and have been ended", d.Ended)
+	}
+	calls := 0
+	for _, i := range s.Turns[len(s.Turns)-1].Items {
+		if i.Type() == event.ToolCall && crashed(i.Cause) {
+			calls++
+		}
+	}
+	if calls == 0 {
+		return "its turn was still running and has been ended"
+	}
+	return "its turn and " + terminal.Count(calls, "call") + " were still running and have been ended"
 }

@@ -20,6 +20,19 @@ func Total(s event.State) (sum event.Summary) {
 	return sum
 }
 
+// SpentIn returns the cost of a turn as [Spent] does, and counts all calls that people see, also
+// those that failed or were denied before they started.
+func SpentIn(t *event.Turn) []string {
+	sum := t.Summary
+	sum.Calls = 0
+	for _, i := range t.Items {
+		if i.Type() == event.ToolCall && !i.Discarded {
+			sum.Calls++
+		}
+	}
+	return Spent(sum)
+}
+
 // Spent returns the cost of a turn, in parts: "2 requests", "1 call", "12.3k tokens in (80%
 // cached)", "950 out", "$0.02". An unknown cost is left out.
 func Spent(sum event.Summary) (parts []string) {

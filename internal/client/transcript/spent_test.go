@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/transcript"
@@ -22,6 +23,31 @@ func TestSpent(t *testing.T) {
 		if got := strings.Join(transcript.Spent(sum), ", "); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// The calls of a turn are those that people see: also those that never started.
+func TestSpentInCountsFailedCalls(t *testing.T) {
+	var s event.State
+	for n, e := range []event.Event{
+		{Data: event.SessionOpened{Dir: "/w"}},
+		{Data: event.InputAccepted{Input: "n", Text: "edit"}},
+		{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}},
+		{Turn: "t", Attempt: "a", Data: event.AttemptStarted{Step: 1, N: 1}},
+		{Turn: "t", Attempt: "a", Item: "i", Data: event.ItemStarted{Type: event.ToolCall, Name: "edit", CallID: "c"}},
+		{Turn: "t", Attempt: "a", Item: "i", Data: event.ItemEnded{
+			Status: event.ItemFailed, Content: event.Content{Type: event.ToolCall, Name: "edit", CallID: "c"},
+		}},
+	} {
+		e.V, e.Session, e.Seq, e.At = event.Version, "s", uint64(n+1), time.Unix(int64(n), 0)
+		var err error
+		if s, err = event.Fold(s, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Turns[0].Summary = event.Summary{Attempts: 1}
+	if got := strings.Join(transcript.SpentIn(s.Turns[0]), ", "); got != "1 request, 1 call" {
+		t.Error(got)
 	}
 }
 

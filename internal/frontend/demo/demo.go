@@ -272,9 +272,29 @@ func (d *demo) table(s *settle.Session) {
 	d.printf("\n%s", tabulate(rows, d.Columns))
 	if t.Interrupt != nil {
 		d.printf(
-			"\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms.\n",
+			"\nThe last command ignored SIGTERM. settle killed it and its descendants after a grace period of 250 ms. "+
+				"\"effects: partial\": it had begun, so it may have changed something.\n"+
+				"The turn ended %s after the interrupt.\n", seconds(d.interruptedAt(s), t.EndedAt),
 		)
 	}
+}
+
+// interruptedAt returns the time of the interrupt of the last turn.
+func (*demo) interruptedAt(s *settle.Session) (at time.Time) {
+	for e, err := range s.Events(context.Background(), 0) { // ends at the ending of the turn
+		if err != nil {
+			return at
+		}
+		switch e.Data.(type) {
+		case event.InterruptRequested:
+			at = e.At
+		case event.TurnAborted:
+			if !at.IsZero() {
+				return at
+			}
+		}
+	}
+	return at
 }
 
 // tabulate returns the rows as a table, or as a list if the columns are too few; 0 for any number.

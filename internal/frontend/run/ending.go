@@ -29,9 +29,7 @@ func (s *textView) Close(resume string) bool {
 	if s.ended == nil || !s.stream || s.volume == Quiet {
 		return false
 	}
-	line := s.ended.how + " after " + terminal.Duration(s.ended.elapsed) + ": " + strings.Join(
-		transcript.Spent(s.ended.sum), ", ",
-	)
+	line := s.ended.how + " after " + terminal.Duration(s.ended.elapsed) + ": " + strings.Join(s.ended.spent, ", ")
 	line = terminal.OneLine(line)
 	if resume != "" {
 		line += "; continue with:"
@@ -58,7 +56,7 @@ type ending struct {
 	how     string
 	style   terminal.Style
 	elapsed time.Duration
-	sum     event.Summary
+	spent   []string // as of [transcript.SpentIn]
 }
 
 // turnEnded keeps how the turn ended, for the closing line.
@@ -66,7 +64,7 @@ func (s *textView) turnEnded(t *event.Turn) {
 	s.ended = &ending{
 		how: event.EndingWords(t.Cause.Outcome, t.Cause.Reason), style: color(terminal.Green),
 		elapsed: t.EndedAt.Sub(t.StartedAt),
-		sum:     t.Summary,
+		spent:   transcript.SpentIn(t),
 	}
 	switch t.Cause.Outcome {
 	case event.Aborted:

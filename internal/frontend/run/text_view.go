@@ -144,7 +144,7 @@ func (s *textView) show(c transcript.Change) {
 	}
 	switch d := c.Event.Data.(type) {
 	case event.SessionRecovered:
-		s.notice("%s", transcript.RecoveryText(d))
+		s.notice("%s", transcript.RecoveryText(d, c.State))
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, permissionText(d)
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)

@@ -146,7 +146,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		t.ID,
 		terminal.Text(t.Cause.Error()),
 		strings.Join(
-			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.Spent(t.Summary)...), "; ",
+			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.SpentIn(t)...), "; ",
 		),
 	)
 }

@@ -70,7 +70,7 @@ func TestAskedEditIsShownOnce(t *testing.T) {
 	got := shownRows(askedEdit(t, 3, nil))
 	for text, want := range map[string]int{
 		"     2 + line 2;": 1, "line 2;": 1, "new.go (create, +3 −0)": 1, "--- /dev/null": 0,
-		"write new.go  +3 −0, 1.0 s": 1,
+		"write new.go  +3 −0, 1.0 s": 1, "allowed once: write new.go": 1,
 	} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q is shown %d times, not %d:\n%s", text, n, want, got)
@@ -82,7 +82,7 @@ func TestAskedEditIsShownOnce(t *testing.T) {
 func TestAskedEditIsColored(t *testing.T) {
 	events := askedEdit(t, 3, nil)
 	d, _ := events[6].Data.(event.ApprovalRequested)
-	for _, row := range askEntry(&event.Approval{ApprovalRequested: d}, "/w", "Ctrl-T").rows(80) {
+	for _, row := range askEntry(&event.Approval{ApprovalRequested: d}, "/w", "s", "Ctrl-T").rows(80) {
 		if strings.Contains(row.Text(), "line 2;") && row[0].Style != success() {
 			t.Errorf("%q has the style %+v", row.Text(), row[0].Style)
 		}

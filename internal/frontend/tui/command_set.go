@@ -12,6 +12,10 @@ import (
 // commands are all that can be called: settle's, and the user's own.
 func (u *UI) commands() []slash {
 	all := slashes()
+	if _, own := u.view.conversation.(HostedConversation); !own && hostOf(u.view.conversation) == "" {
+		n := slices.IndexFunc(all, func(s slash) bool { return s.name == "detach" })
+		all[n].help = "leave the session running, and quit (needs terminal.host = \"own\")"
+	}
 	var set commands.Set
 	if u.Commands != nil {
 		set = u.Commands() // checkUp reports unusable commands

@@ -215,14 +215,14 @@ const (
 )
 
 // callEntry is a call that has ended, with the ends of its output or its changes. A change
-// that a question has shown is not shown again.
-func callEntry(i *event.Item, dir string, drawn []toolview.Change, all string) entry {
+// that a question has shown is not shown again. held is as in outcome.
+func callEntry(i *event.Item, dir string, drawn []toolview.Change, held bool, all string) entry {
 	content := i.Content()
 	call := toolview.New(content.Name, content.RanWith(), dir)
 	if i.Attempt == "" {
 		return enteredEntry(i, content, call, all)
 	}
-	mark, style, how := outcome(i, content)
+	mark, style, how := outcome(i, content, held)
 	if i.Edited {
 		how += "  (you changed it)"
 	}
@@ -279,8 +279,8 @@ func stepStyle(s plan.Step) terminal.Style {
 	return terminal.Style{}
 }
 
-// outcome is how a call ended.
-func outcome(i *event.Item, content event.Content) (mark string, style terminal.Style, how string) {
+// outcome is how a call ended. held reports that it waits for a person.
+func outcome(i *event.Item, content event.Content, held bool) (mark string, style terminal.Style, how string) {
 	elapsed := ""
 	if i.Started {
 		elapsed = span(i.EndedAt.Sub(i.StartedAt))
@@ -293,6 +293,8 @@ func outcome(i *event.Item, content event.Content) (mark string, style terminal.
 	case i.Status == event.ItemFailed:
 		denied, _ := transcript.Denial(i)
 		return "✗", failure(), "  " + cmp.Or(denied, event.EndingWords(event.Failed, ""))
+	case held:
+		return "■", warning(), "  held: settle asks again when you resume the session, or: settle approvals"
 	case i.Effects == event.EffectsNone:
 		return "■", warning(), "  not started"
 	}
@@ -371,21 +373,21 @@ func askedRows(a *event.Approval, changes []toolview.Change, dir, all string) fu
 }
 
 // askEntry is a question with the whole call: a person must see everything that an approval
-// allows.
-func askEntry(a *event.Approval, dir, all string) entry {
+// allows. session is the key that allows it for the session.
+func askEntry(a *event.Approval, dir, session, all string) entry {
 	changes := askedChanges(a, dir)
 	var words []string
 	if len(changes) == 0 {
 		words = append(words, a.Text)
 	}
 	if a.Why != "" {
-		words = append(words, "Asked because: "+a.Why)
+		words = append(words, "Asked because "+a.Why)
 	}
 	if a.Review != "" {
 		words = append(words, a.Review)
 	}
-	if a.Covers != "" {
-		words = append(words, "For the session would allow: "+a.Covers)
+	if a.Covers != "" && !a.Held {
+		words = append(words, session+" (for the session) also allows: "+a.Covers)
 	}
 	head := "? settle asks before this call"
 	if a.Form != nil || asker.IsPlan(a.ApprovalRequested) {
@@ -410,6 +412,32 @@ func askEntry(a *event.Approval, dir, all string) entry {
 		}
 		return rows
 	}}
+}
+
+// answerEntry is the answer that a person gave to a question about a call; false for an answer
+// that the call's own row shows, and for none.
+func answerEntry(t *event.Turn, a *event.Approval, dir string) (entry, bool) {
+	d := a.Ended
+	switch {
+	case d == nil, d.Policy != "", a.Form != nil, asker.IsPlan(a.ApprovalRequested):
+		return entry{}, false
+	case d.Verdict != event.Approved && d.Verdict != event.ApprovedSession && (d.Verdict != event.Denied || a.Child == ""):
+		return entry{}, false
+	}
+	words := terminal.OneLine(d.Past() + ": " + askedTitle(t, a, dir))
+	return entry{group: ofAsk, rows: func(width int) []terminal.Line {
+		return []terminal.Line{terminal.Clip(terminal.Plain("  "+words, faint()), width)}
+	}}, true
+}
+
+// askedTitle is the title of the call that a question is about. t is the turn of the call, or nil.
+func askedTitle(t *event.Turn, a *event.Approval, dir string) string {
+	if t != nil && a.Child == "" {
+		if i := t.Item(a.Call); i != nil {
+			return titleOf(i, dir)
+		}
+	}
+	return a.Title
 }
 
 // diffColors colors the lines of a unified diff within a text, and leaves the text
@@ -454,10 +482,12 @@ func endEntry(t *event.Turn) entry {
 	switch {
 	case t.Cause.Outcome == event.Failed:
 		words, mark, style = terminal.OneLine(t.Cause.Error())+" (after "+elapsed+")", "✗ ", failure()
+	case t.Cause.Outcome == event.Aborted && t.Cause.Reason == event.Shutdown && t.Cause.By == user:
+		words, mark, style = "you closed the session after "+elapsed, "■ ", warning()
 	case t.Cause.Outcome == event.Aborted:
 		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+elapsed, "■ ", warning()
 	}
-	words = strings.Join(append([]string{words}, transcript.Spent(t.Summary)...), " · ")
+	words = strings.Join(append([]string{words}, transcript.SpentIn(t)...), " · ")
 	text := faint()
 	if t.Cause.Outcome != event.Completed {
 		text = style

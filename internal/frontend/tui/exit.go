@@ -103,7 +103,7 @@ func (u *UI) finish() {
 		u.commit(
 			entry{
 				group: ofEnding, gap: true,
-				rows: paragraph("", "Continue with:\n"+u.Resume(u.view.conversation.ID()), faint(), faint()),
+				rows: paragraph("", "Continue with:\n"+u.Resume(c.ID(), hostOf(c) != ""), faint(), faint()),
 			},
 		)
 	}

@@ -98,7 +98,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 		p.printf("The session continues in %s.", host)
 	}
 	if o.Resume != nil && p.log.State().Seq > state.Seq {
-		p.printf("Continue with: %s", o.Resume(p.conversation.ID()))
+		p.printf("Continue with: %s", o.Resume(p.conversation.ID(), hostOf(p.conversation) != ""))
 	}
 	return p.code, nil
 }

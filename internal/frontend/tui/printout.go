@@ -26,6 +26,7 @@ import (
 type printout struct {
 	renderer *markdown.Renderer
 	all      string // the key or the command that shows what is left out
+	session  string // the key that allows a call for the session
 	pieces   []*piece
 	asks     []entry // that wait for the end of a message
 	closing  bool    // nothing more of the log comes
@@ -66,6 +67,7 @@ type piece struct {
 func newPrintout(keys keymap.Map) *printout {
 	return &printout{
 		all:      keys.Label(keymap.Transcript, "/transcript"),
+		session:  keys.Label(keymap.AllowSession, "2"),
 		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
 		drawnChanges: map[string][]toolview.Change{},
 	}
@@ -75,7 +77,7 @@ func newPrintout(keys keymap.Map) *printout {
 func (p *printout) take(c transcript.Change) {
 	switch c.Thing {
 	case transcript.Session:
-		p.session(c)
+		p.sessionChanged(c)
 	case transcript.Input:
 		if c.What == transcript.Ended && c.Turn != nil && !c.Input.Command { // a command's entry replaces its input
 			p.add(inputEntry(c.Input))
@@ -89,6 +91,8 @@ func (p *printout) take(c transcript.Change) {
 	case transcript.Approval:
 		if c.What == transcript.Started {
 			p.ask(c.Approval, c.State.Host.Dir)
+		} else if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir); ok {
+			p.asks = append(p.asks, e)
 		}
 	case transcript.Job:
 		p.job(c)
@@ -99,7 +103,7 @@ func (p *printout) take(c transcript.Change) {
 
 // ask shows a question.
 func (p *printout) ask(a *event.Approval, dir string) {
-	p.asks = append(p.asks, askEntry(a, dir, p.all))
+	p.asks = append(p.asks, askEntry(a, dir, p.session, p.all))
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes
 	}
@@ -108,14 +112,14 @@ func (p *printout) ask(a *event.Approval, dir string) {
 // add takes an entry that is finished.
 func (p *printout) add(e ...entry) { p.pieces = append(p.pieces, &piece{entries: e, done: true}) }
 
-func (p *printout) session(c transcript.Change) {
+func (p *printout) sessionChanged(c transcript.Change) {
 	switch d := c.Event.Data.(type) {
 	case event.SessionOpened:
 		for _, note := range d.Notes {
 			p.add(notice(faint(), "%s", note))
 		}
 	case event.SessionRecovered:
-		p.add(notice(warning(), "%s", transcript.RecoveryText(d)))
+		p.add(notice(warning(), "%s", transcript.RecoveryText(d, c.State)))
 	case event.SessionClosed:
 		if c.Event.By == event.Taker {
 			p.add(notice(warning(), "another process took the session over"))
@@ -258,7 +262,9 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 			one.entries = append(one.entries, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		one.entries = append(one.entries, callEntry(i, c.State.Host.Dir, p.drawnChanges[i.ID], p.all))
+		one.entries = append(one.entries, callEntry(
+			i, c.State.Host.Dir, p.drawnChanges[i.ID], c.State.Holds(c.Turn, i), p.all,
+		))
 		delete(p.drawnChanges, i.ID)
 		if toolview.KindOf(i.Content().Name) == toolview.Plan && i.Status == event.ItemCompleted {
 			p.plan = transcript.CallOf(i, c.State.Host.Dir).Plan

@@ -263,7 +263,8 @@ func (u *UI) asks(call string) bool {
 	})
 }
 
-// askHead is the question in one row. The entry above it names the call, unless others wait.
+// askHead is the question in one row. It names the call: other entries can separate it from the
+// question's own.
 func (u *UI) askHead(a *event.Approval, more int) string {
 	switch kind := toolview.KindOf(a.Tool); {
 	case asker.IsPlan(a.ApprovalRequested) && a.Held:
@@ -279,11 +280,23 @@ func (u *UI) askHead(a *event.Approval, more int) string {
 	case a.Child != "" || more > 0:
 		return "Allow " + terminal.OneLine(a.Title) + "?"
 	case kind == toolview.Command:
-		return "Allow this command?"
+		return "Allow this command?  " + terminal.OneLine(askedTitle(u.state().Running(), a, u.state().Host.Dir))
 	case kind == toolview.Edit:
-		return "Allow this edit?"
+		return "Allow the edit of " + editedFiles(a, u.state().Host.Dir) + "?"
 	}
 	return asker.Headline(a.ApprovalRequested)
+}
+
+// editedFiles are the names of the files that a call would change.
+func editedFiles(a *event.Approval, dir string) string {
+	var names []string
+	for _, change := range toolview.New(a.Tool, "", dir).Changes(a.Detail) {
+		names = append(names, relative(dir, change.Path))
+	}
+	if len(names) == 0 {
+		return "files"
+	}
+	return terminal.OneLine(strings.Join(names, ", "))
 }
 
 // askRows are the answers to the question that waits, in at most limit rows; the question

@@ -77,6 +77,33 @@ func TestQuestionMenu(t *testing.T) {
 	}
 }
 
+// A call that waits when the person quits is held, and the session says who closed it.
+func TestQuitHoldsWaitingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code, _ := asked(t, 1)
+		p.types("\x04")
+		p.left(code, 0)
+		p.sees("■ $ rm -r <docs>  held: settle asks again when you", "settle approvals", "■ you closed the session after")
+		p.misses("not started")
+	})
+}
+
+// The question names the call, and its answer stays on the screen.
+func TestAnswerIsShown(t *testing.T) {
+	for key, want := range map[string]string{
+		"y": "allowed once: $ rm -r <docs>", "s": "allowed for the session: $ rm -r <docs>",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, code, _ := asked(t, 1)
+			p.sees("Asked because ", "s (for the session) also allows: ", "Allow this command?  $ rm -r <docs>")
+			p.types(key)
+			p.sees(want, "✓ $ rm -r <docs>")
+			p.types("\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
 // A text in the editor waits while an answer is typed, and letters are text there.
 func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 
 // resume shows a running turn in its current state; later events continue it.
 func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
-	dir := log.State().Host.Dir
+	s := log.State()
+	dir := s.Host.Dir
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {
@@ -26,7 +27,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		}
 		p.pieces = append(p.pieces, one)
 		if i.Status != event.ItemOpen {
-			one.entries, one.done = itemEntries(p.renderer, i, dir, p.all), true
+			one.entries, one.done = itemEntries(p.renderer, s, t, i, p.all), true
 			continue
 		}
 		switch one.kind {
@@ -83,7 +84,7 @@ func titleOf(i *event.Item, dir string) string {
 }
 
 // itemEntries is an item as it is when it has ended.
-func itemEntries(r *markdown.Renderer, i *event.Item, dir, all string) (out []entry) {
+func itemEntries(r *markdown.Renderer, s event.State, t *event.Turn, i *event.Item, all string) (out []entry) {
 	switch i.Type() {
 	case event.Message:
 		for _, b := range blocksOf(i.Content().Text) {
@@ -94,7 +95,7 @@ func itemEntries(r *markdown.Renderer, i *event.Item, dir, all string) (out []en
 			out = append(out, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		out = append(out, callEntry(i, dir, nil, all))
+		out = append(out, callEntry(i, s.Host.Dir, nil, s.Holds(t, i), all))
 	case event.Note:
 		out = append(out, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

@@ -34,7 +34,7 @@ func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
 			case e.Item.Type() == event.Message:
 				add(messageSheet(r, e.Item.Content().Text)...)
 			default:
-				add(func(width int) []terminal.Line { return wholeItem(t, e.Item, s.Host.Dir, width) })
+				add(func(width int) []terminal.Line { return wholeItem(s, t, e.Item, width) })
 			}
 		}
 		if t.Cause != nil && !onlyCommands(t) {
@@ -69,7 +69,7 @@ func messageSheet(r *markdown.Renderer, text string) (sheet sheet) {
 	return sheet
 }
 
-func wholeItem(t *event.Turn, i *event.Item, dir string, width int) []terminal.Line {
+func wholeItem(s event.State, t *event.Turn, i *event.Item, width int) []terminal.Line {
 	content := i.Content()
 	if len(content.Detail) == 0 { // the call has not run: what it would change is in its question
 		for _, a := range t.Approvals {
@@ -79,14 +79,14 @@ func wholeItem(t *event.Turn, i *event.Item, dir string, width int) []terminal.L
 		}
 	}
 	if i.Type() == event.ToolCall {
-		return wholeCall(i, content, dir, width)
+		return wholeCall(i, content, s.Host.Dir, s.Holds(t, i), width)
 	}
 	return paragraph("✻ ", content.Text, faint(), faint())(width)
 }
 
-func wholeCall(i *event.Item, content event.Content, dir string, width int) (rows []terminal.Line) {
+func wholeCall(i *event.Item, content event.Content, dir string, held bool, width int) (rows []terminal.Line) {
 	call := toolview.New(content.Name, content.RanWith(), dir)
-	mark, style, how := outcome(i, content)
+	mark, style, how := outcome(i, content, held)
 	if i.Status == event.ItemOpen {
 		mark, style, how = "●", accent(), "  running"
 		if !i.Started {

@@ -11,7 +11,7 @@ import (
 // enteredEntry is a command that a person entered: it takes the place of the
 // input.
 func enteredEntry(i *event.Item, content event.Content, call toolview.Call, all string) entry {
-	mark, style, how := outcome(i, content)
+	mark, style, how := outcome(i, content, false)
 	body := outputRows(content.Output, maxEntered, all)
 	return entry{group: ofInput, gap: true, rows: func(width int) []terminal.Line {
 		head := terminal.Line{

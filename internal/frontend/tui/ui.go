@@ -92,8 +92,8 @@ type Options struct {
 	Edit func(ctx context.Context, text string) (string, error)
 	// PasteImage returns the picture in the clipboard; nil if unavailable.
 	PasteImage func(ctx context.Context) (event.Image, error)
-	// Resume is the command that continues a session.
-	Resume func(session string) string
+	// Resume is the command that continues a session; hosted reports that another process hosts it.
+	Resume func(session string, hosted bool) string
 	// Mask masks secrets.
 	Mask func(string) string
 	// FreeMemory, if set, is called when nothing has run for a time: see [FreeMemory].

@@ -210,7 +210,7 @@ func newPersonOf(t *testing.T, o Options, c settle.SessionConfig) (person, chan 
 	} else {
 		o.Sessions = sessions
 	}
-	o.Resume = func(string) string { return "settle resume ID" }
+	o.Resume = func(string, bool) string { return "settle resume ID" }
 	code := make(chan int, 1)
 	go func() { // ends when the person quits
 		defer func() { _ = in.Close() }() // ends the reading

@@ -74,7 +74,7 @@ func (u *UI) showOpening(ctx context.Context, c Conversation, state event.State)
 		if err != nil || e.Seq > state.HostSeq {
 			break
 		}
-		u.view.printout.session(transcript.Change{Event: e})
+		u.view.printout.sessionChanged(transcript.Change{Event: e})
 		if e.Seq == state.HostSeq {
 			break
 		}
@@ -99,7 +99,7 @@ func (u *UI) commitRecent(state event.State) {
 		if t.Cause == nil {
 			continue
 		}
-		entries = append(entries, turnEntries(u.view.printout.renderer, t, state.Host.Dir, u.view.printout.all)...)
+		entries = append(entries, turnEntries(u.view.printout.renderer, state, t, u.view.printout.all)...)
 	}
 	if cut := len(entries) - recentEntries; cut > 0 {
 		u.commit(notice(faint(), "the beginning of this is left out (%s shows it)", u.view.printout.all))
@@ -117,7 +117,7 @@ func (u *UI) commitRecent(state event.State) {
 }
 
 // turnEntries is a turn that has ended, as it was when it ran.
-func turnEntries(r *markdown.Renderer, t *event.Turn, dir, all string) (out []entry) {
+func turnEntries(r *markdown.Renderer, s event.State, t *event.Turn, all string) (out []entry) {
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {
@@ -125,7 +125,7 @@ func turnEntries(r *markdown.Renderer, t *event.Turn, dir, all string) (out []en
 			}
 			continue
 		}
-		out = append(out, itemEntries(r, e.Item, dir, all)...)
+		out = append(out, itemEntries(r, s, t, e.Item, all)...)
 	}
 	if t.Cause != nil && !onlyCommands(t) {
 		out = append(out, endEntry(t))
