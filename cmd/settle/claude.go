@@ -97,7 +97,7 @@ func (f *claudeFlags) run(cmd *cobra.Command, s *streams, args []string) error {
 
 func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	settingFlags(flags)
-	flags.Lookup("model").Usage = "the model: a Claude name, or `PROVIDER/NAME`"
+	flags.Lookup("model").Usage = "use the model `PROVIDER/NAME`, or a Claude name"
 	flags.Lookup("tools").Usage = "Claude's `NAMES` of the tools to offer: Bash,Read; empty: none"
 	flags.BoolVarP(&f.print, "print", "p", false, "answer one prompt and exit")
 	flags.StringVar(&f.input, "input-format", "text", "`FORMAT` of standard input: text or stream-json")

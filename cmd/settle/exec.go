@@ -103,7 +103,7 @@ func refuse(s *streams, err error) {
 }
 
 func (f *execFlags) define(flags *pflag.FlagSet) {
-	flags.Lookup("model").Usage = "`NAME` or PROVIDER/NAME of the model"
+	flags.Lookup("model").Usage = "use the model `NAME` or PROVIDER/NAME"
 	flags.StringVarP(&f.dir, "cd", "C", ".", "work in `DIR`")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object per line")
 	flags.BoolVar(&f.oldJSON, "experimental-json", false, "same as --json")

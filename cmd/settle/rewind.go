@@ -18,7 +18,7 @@ import (
 const rewindHelp = `Go back to before an input of a session: in a copy of the session, with the files
 that settle's own tools and commands changed since as they were. INPUT is the id of an input or of
 its turn, or its number; without it, settle takes the last one. A unique prefix of a
-session's id is enough.
+session's id is enough. In a terminal, settle takes the last session of this directory without it.
 
 settle restores a file only if it is still as settle left it. settle keeps and reports
 files that another program has changed since. It copies the present files first; --undo
@@ -41,7 +41,7 @@ type rewindFlags struct {
 func newRewind(s *streams) *cobra.Command {
 	var f rewindFlags
 	cmd := &cobra.Command{
-		Use:     "rewind [flags] SESSION [INPUT]",
+		Use:     "rewind [flags] [SESSION [INPUT]]",
 		Short:   "Go back to before an input, with the files as they were",
 		Long:    rewindHelp,
 		Example: rewindExamples,
@@ -70,18 +70,18 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 		}
 		return f.takeBack(ctx, s)
 	}
-	if len(args) == 0 {
+	if len(args) == 0 && !s.person() {
 		return errors.New("which session? \"settle sessions\" lists them")
 	}
 	dataDir, err := s.storedIn(f.dataDir)
 	if err != nil {
 		return err
 	}
-	session, err := store.Resolve(dataDir, args[0])
+	session, input, err := sessionToRewind(ctx, dataDir, args)
 	if err != nil {
 		return failed(err)
 	}
-	p, err := rewind.Read(ctx, dataDir, session, strings.Join(args[1:], ""))
+	p, err := rewind.Read(ctx, dataDir, session, input)
 	if unknown := (*rewind.InputError)(nil); errors.As(err, &unknown) {
 		return err
 	}
@@ -101,6 +101,21 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 		}
 		return p.Fork(ctx, rewind.RestoreFiles)
 	})
+}
+
+// sessionToRewind returns the session and the input of the arguments. Without arguments, it is the
+// last session of this directory.
+func sessionToRewind(ctx context.Context, dataDir string, args []string) (session, input string, err error) {
+	if len(args) > 0 {
+		session, err = store.Resolve(dataDir, args[0])
+		return session, strings.Join(args[1:], ""), err
+	}
+	dir, err := directory(".")
+	if err != nil {
+		return "", "", err
+	}
+	session, err = store.Last(ctx, dataDir, dir)
+	return session, "", err
 }
 
 func (f *rewindFlags) question(p *rewind.Plan) string {

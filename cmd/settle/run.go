@@ -119,11 +119,11 @@ func newRun(s *streams) *cobra.Command {
 
 // settingFlags defines the flags that are settings; see [config.Settings].
 func settingFlags(flags *pflag.FlagSet) {
-	flags.StringP("model", "m", "", "`PROVIDER/NAME` of the model")
+	flags.StringP("model", "m", "", "use the model `PROVIDER/NAME`")
 	flags.String("fallback-model", "", "use `PROVIDER/NAME` if the model is overloaded or out of retries")
-	flags.String("base-url", "", "`URL` of the provider's server")
-	flags.String("effort", "", "reasoning `LEVEL`: none, minimal, low, medium, high, xhigh, max")
-	flags.String("permission", "", "`POLICY` for calls that change something: ask, review, allow or deny")
+	flags.String("base-url", "", "send requests to the provider's server at `URL`")
+	flags.String("effort", "", "have the model think at `LEVEL`: none, minimal, low, medium, high, xhigh, max")
+	flags.String("permission", "", "decide about calls that change something by `POLICY`: ask, review, allow or deny")
 	flags.String("max-steps", "", "end the turn after `N` model responses; 0: no limit")
 	flags.String("max-tokens", "", "end the turn after `N` tokens, input and output; 0: no limit")
 	flags.String("max-cost", "", "end the turn when it has cost `USD` dollars; 0: no limit")
@@ -147,7 +147,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String(
 		"compact",
 		"",
-		"when the model's window is nearly full: `HOW` to shorten the history: auto, mechanical, off",
+		"shorten the history by `HOW` when the model's window is nearly full: auto, mechanical, off",
 	)
 	flags.String("timeout", "", "end the turn after `DURATION`, such as 90s or 10m; 0: no limit")
 	flags.String("stall-timeout", "", "cut a response that makes no progress for `DURATION`; 0: off")
@@ -160,7 +160,7 @@ func settingFlags(flags *pflag.FlagSet) {
 	flags.String("thinking-timeout", "", "cut a response that shows no progress for `DURATION` while the model thinks")
 	flags.String("retries", "", "retry a failed request `N` times; 0: never")
 	flags.String("retry-for", "", "retry for `DURATION` while the provider is overloaded or unreachable")
-	flags.String("tools", "", "`NAMES` of the tools to offer, separated by commas; empty: none")
+	flags.String("tools", "", "offer the tools `NAMES`, separated by commas; empty: none")
 	flags.String("tool-family", "", "name the tools as models of `FAMILY` know them: auto, settle, gpt, claude")
 	flags.String(
 		"mcp-import",
@@ -172,18 +172,18 @@ func settingFlags(flags *pflag.FlagSet) {
 		"",
 		"also use the rules of permissions that are configured for `AGENTS`: claude; empty: none",
 	)
-	flags.String("pass-env", "", "`NAMES` of provider key variables that commands may see, separated by commas")
+	flags.String("pass-env", "", "let commands see the provider key variables `NAMES`, separated by commas")
 	flags.String(
 		"keep-env",
 		"",
-		"`NAMES` of variables with secrets that commands get also without a question, separated by commas; \"*\" matches any characters",
+		"pass the variables `NAMES`, which have secrets, to commands also without a question, separated by commas; \"*\" matches any characters",
 	)
 	flags.String(
 		"executor",
 		"",
 		"run commands and work on files on another machine, through `COMMAND`: \"ssh host settle executor\"",
 	)
-	flags.String("executor-install", "", "copy settle to the other machine if it is missing there")
+	flags.String("executor-install", "", "copy settle to the other machine: never, or if it is `missing` there")
 	flags.Lookup("executor-install").NoOptDefVal = config.InstallMissing
 	flags.String(
 		"executor-lease",
@@ -191,9 +191,9 @@ func settingFlags(flags *pflag.FlagSet) {
 		"end commands on the other machine when it has not heard from settle for `DURATION`",
 	)
 	earlierFlags(flags)
-	flags.String("run-hooks", "", "`WHICH` hooks run: all, own (your configuration and plugins) or off")
-	flags.String("data-dir", "", "`DIR` for sessions and logs")
-	flags.String("log-level", "", "`LEVEL` of the log in the data directory: debug, info, warn, error")
+	flags.String("run-hooks", "", "run `WHICH` hooks: all, own (your configuration and plugins) or off")
+	flags.String("data-dir", "", "keep sessions and logs in `DIR`")
+	flags.String("log-level", "", "write the log in the data directory at `LEVEL`: debug, info, warn, error")
 	if flags.Lookup("sandbox") == nil { // the flag of "settle exec" has another meaning
 		sandboxFlags(flags)
 	}
@@ -261,17 +261,17 @@ func (f *runFlags) defineOutput(flags *pflag.FlagSet) {
 
 // sandboxFlags defines the flags of the sandbox.
 func sandboxFlags(flags *pflag.FlagSet) {
-	flags.String("sandbox", "", "confine commands: `WHEN`: off, auto (where the system can), required")
-	flags.String("sandbox-mode", "", "what confined commands may do: `MODE`: read-only, workspace")
+	flags.String("sandbox", "", "confine commands `WHEN` this says: off, auto (where the system can), required")
+	flags.String("sandbox-mode", "", "confine commands in `MODE`: read-only, workspace")
 	flags.String(
 		"sandbox-network",
 		"",
-		"the network of confined commands: `NETWORK`: off, proxy (the hosts that you allow), on",
+		"give confined commands `NETWORK`: off, proxy (the hosts that you allow), on",
 	)
 	flags.String(
 		"sandbox-allow-hosts",
 		"",
-		"`HOSTS` that confined commands may reach through the proxy, separated by commas: example.com,*.example.org,example.net:8080",
+		"let confined commands reach `HOSTS` through the proxy, separated by commas: example.com,*.example.org,example.net:8080",
 	)
 	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network", "sandbox-allow-hosts": "sandbox.allow_hosts"} {
 		_ = flags.SetAnnotation(name, settingKey, []string{key}) // the flag exists

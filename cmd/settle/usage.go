@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -92,9 +94,15 @@ func printUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// flagUsages describes the flags. The name of a worktree is optional.
+// optionalValue matches the value of a flag that can be left out, with its default.
+var optionalValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` ([\w/]+)\[=[^\]\n]*\]`) })
+
+// flagUsages describes the flags. A value that can be left out is written "[=VALUE]".
 func flagUsages(flags *pflag.FlagSet) string {
-	return strings.ReplaceAll(flags.FlagUsages(), " NAME[="+noWorktreeName+"]", "[=NAME]  ")
+	return optionalValue().ReplaceAllStringFunc(flags.FlagUsages(), func(text string) string {
+		name, _, _ := strings.Cut(text[1:], "[")
+		return fmt.Sprintf("%-*s", len(text), "[="+name+"]")
+	})
 }
 
 func printCommands(w io.Writer, cmd *cobra.Command) {
