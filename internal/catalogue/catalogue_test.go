@@ -225,6 +225,7 @@ func TestTitle(t *testing.T) {
 		return out
 	}
 	turn := func(texts ...string) *event.Turn { return &event.Turn{Inputs: said(texts...)} }
+	entered := &event.Turn{Inputs: []event.Input{{Text: "git status", Command: true}}}
 	for want, state := range map[string]event.State{
 		"":             {},
 		"waits":        {Waiting: said("waits")},
@@ -232,8 +233,8 @@ func TestTitle(t *testing.T) {
 		"what?":        {Turns: []*event.Turn{turn(""), turn("", "what?")}},
 		"Fix the lock": {Turns: []*event.Turn{turn("hi"), turn("Hello,\n\nFix the lock\nnow")}},
 		"Hello there!": {Turns: []*event.Turn{turn("Hello there!"), turn("ok?")}},
-		"Fix it":       {Turns: []*event.Turn{{Inputs: []event.Input{{Text: "git status", Command: true}}}, turn("Fix it")}},
-		"git status":   {Turns: []*event.Turn{{Inputs: []event.Input{{Text: "git status", Command: true}}}}},
+		"Fix it":       {Turns: []*event.Turn{entered, turn("Fix it")}},
+		"git status":   {Turns: []*event.Turn{entered}},
 		"(pictures)":   {Turns: []*event.Turn{turn(""), turn("")}, Waiting: said("")},
 	} {
 		diff(t, "the title", want, Title(state))
