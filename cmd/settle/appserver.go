@@ -58,7 +58,8 @@ func newAppServer(s *streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settingFlags(flags)
-	flags.Lookup("permission").Usage = "decide about calls that change something by `POLICY`, if the client sends none: ask, allow or deny"
+	flags.Lookup("permission").Usage = "decide about calls that change something by `POLICY`, if the client sends none: " +
+		"ask, allow or deny"
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`, unless the client names another")
 	f.defineIgnore(flags)
 	flags.StringVar(&f.listen, "listen", "stdio://", "listen on `URL`: only stdio:// is supported")

@@ -46,7 +46,8 @@ func promptOf(cmd *cobra.Command, args []string, worktree *worktreeFlag) (string
 		inTerminal = fmt.Sprintf("settle %q", prompt)
 	}
 	return "", fmt.Errorf(
-		"there is no command %q%s; as a prompt in a terminal: %s; elsewhere: settle run %q; \"settle --help\" lists the commands",
+		"there is no command %q%s; as a prompt in a terminal: %s; elsewhere: settle run %q; "+
+			"\"settle --help\" lists the commands",
 		args[0], config.DidYouMean(args[0], commandNames(cmd)), inTerminal, prompt,
 	)
 }
