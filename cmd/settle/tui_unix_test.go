@@ -267,7 +267,7 @@ func TestTUIPlanInNewSession(t *testing.T) {
 	shot.shows(t, "Carry out this plan:")
 	shot.shows(t, "asks before ")
 	typed(t, keys, "\r")
-	answers("Allow this edit?", "y")
+	answers("Allow the edit of one?", "y")
 	shot.shows(t, "The plan is done.")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)

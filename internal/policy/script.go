@@ -54,7 +54,20 @@ xargs env find python python2 python3 perl ruby node php awk gawk mawk `
 const showsText = ` echo printf : true false test [ grep egrep fgrep rg ag ack cat tee less head tail wc sort jq which
 type man `
 
-func listed(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+func listed(list, word string) bool {
+	for word != "" && !strings.ContainsAny(word, " \n") {
+		at := strings.Index(list, word)
+		if at < 0 {
+			return false
+		}
+		before, after := list[:at], list[at+len(word):]
+		if strings.TrimRight(before, " \n") != before && strings.TrimLeft(after, " \n") != after {
+			return true
+		}
+		list = after
+	}
+	return false
+}
 
 // readScript reads a script. The text before an error of the syntax counts: shells run it.
 func readScript(text string, depth int) (*shellScript, error) {
@@ -242,7 +255,7 @@ func (s *shellScript) judge() {
 				for _, part := range input.Parts {
 					text += s.part(part, choice, true)[0].text
 				}
-				s.text(words, text)
+				s.text(words, text, slices.ContainsFunc(words, runsText))
 			}
 		}
 	}
@@ -280,17 +293,22 @@ func (s *shellScript) command(words []shellWord) {
 		s.because(destroysGit(words[1:]))
 		return
 	}
+	many, runs := s.loops, false // of the words before
 	for i, w := range words {
-		many := s.loops || slices.ContainsFunc(words[:i], isSpreader)
 		if s.because(destroys(baseName(w.text), words[i+1:], many), words[i+1:]...) {
 			return
 		}
-		s.text(words[:i], w.text)
+		s.text(words[:i], w.text, runs)
+		many, runs = many || isSpreader(w), runs || runsText(w)
 	}
 }
 
-// text judges a text that a command with these words receives.
-func (s *shellScript) text(words []shellWord, text string) {
+// runsText reports whether a program runs a text after its name as a script.
+func runsText(w shellWord) bool { return listed(shells, baseName(w.text)) || runsWords(w) }
+
+// text judges a text that a command with these words receives. runs reports whether one of them
+// runs it.
+func (s *shellScript) text(words []shellWord, text string, runs bool) {
 	if len(words) > 0 && listed(showsText, baseName(words[0].text)) && !s.feeds {
 		return
 	}
@@ -298,9 +316,7 @@ func (s *shellScript) text(words []shellWord, text string) {
 		s.because(m + " deletes a folder with all that is in it")
 		return
 	}
-	runs := s.feeds || runsWords(shellWord{text: text}) || slices.ContainsFunc(words, func(w shellWord) bool {
-		return listed(shells, baseName(w.text)) || runsWords(w)
-	})
+	runs = runs || s.feeds || runsWords(shellWord{text: text})
 	if !runs || s.depth == maxNested || !strings.ContainsAny(text, " \t\n;&|(`$!=") {
 		return
 	}
