@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
@@ -29,19 +30,28 @@ const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coales
 
 func (r *Ref) fields() []any { return []any{&r.Unit, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
 
-// first is the unit of the session $1 that is next (C3): the one that runs, or whose worker died;
-// else one that was given back in the middle of its work, so that no other unit's turn comes between; else
-// the one that was submitted first. A unit that has a verdict since its last attempt is not in the middle of its work:
-// the last verdict has the number of the attempt that it follows. Such units are few, and precede those that nobody
-// has had: the query looks at the first ones only, since a session can have thousands.
+// first is the unit that is next (C3), of those of the session $1 that are in the task queue of the unit $2: the one
+// that runs, or whose worker died; else one that was given back in the middle of its work, so that no other unit's turn
+// comes between; else the one that was submitted first. A unit that has a verdict since its last attempt is not in the
+// middle of its work: the last verdict has the number of the attempt that it follows. Such units are few, and precede
+// those that nobody has had: the query looks at the first ones only, since a session can have thousands.
+//
+// Units of other queues are those of another workflow: they can be there from before [Index.Accept] refused them, or
+// after all earlier ones have ended.
 //
 // A place is given before it is committed: where two
 // programs submit to one session, a later unit can run before an earlier one is seen.
 const first = `coalesce(
-	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running'),
-	(SELECT o.id FROM (SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 100) o
+	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running' AND r.queue = ` + queueOf + `),
+	(SELECT o.id FROM (SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' AND queue = ` + queueOf + `
+			ORDER BY place LIMIT 100) o
 		ORDER BY CASE WHEN o.attempt = 0 THEN false
 			ELSE coalesce((o.task #>> '{verdicts,-1,attempt}')::integer, 0) < o.attempt END DESC, o.place LIMIT 1))`
+
+// queueOf is the task queue of the unit $2. A unit that a restored database does not know is where the session's open
+// ones are.
+const queueOf = `coalesce((SELECT queue FROM settle_fleet.unit WHERE id = $2),
+	(SELECT queue FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 1))`
 
 // claim gives a unit that is the first of its session to a worker, and raises the session's
 // fencing epoch: whoever had the session before cannot write its log any more.
@@ -66,15 +76,20 @@ func session(unit string) string {
 	return session
 }
 
+// duplicate is the code of Postgres for a second running unit of a session.
+const duplicate = "23505"
+
 // Claim gives a unit to a worker. If the unit is not the first of its session that has not
 // ended, there is no attempt.
 func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt, error) {
-	a, age := &fleet.Attempt{}, 0.0
+	a, age, refused := &fleet.Attempt{}, 0.0, (*pgconn.PgError)(nil)
 	err := x.pool.QueryRow(ctx, claim, session(unit), unit, worker).
 		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil //nolint:nilnil // it is not the unit's turn
+	case errors.As(err, &refused) && refused.Code == duplicate:
+		return nil, fmt.Errorf("cannot take task %s: a task of its session runs in another task queue", unit)
 	case err != nil:
 		return nil, fmt.Errorf("cannot take task %s: %w", unit, err)
 	}
@@ -94,7 +109,7 @@ type Standing struct {
 	Next *Ref
 }
 
-// Standing returns where a unit is, and which unit of its session is next.
+// Standing returns where a unit is, and which unit of its session and task queue is next.
 func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err error) {
 	batch, next := &pgx.Batch{}, Ref{}
 	batch.Queue(`SELECT state, attempt, outcome, coalesce(result ->> 'reason', '')
@@ -108,7 +123,7 @@ func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err erro
 			return err
 		})
 	batch.Queue(`SELECT `+refColumns+` FROM settle_fleet.unit u
-		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(unit)).
+		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(unit), unit).
 		QueryRow(func(row pgx.Row) error {
 			err := row.Scan(next.fields()...)
 			if errors.Is(err, pgx.ErrNoRows) {

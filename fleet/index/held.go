@@ -13,7 +13,8 @@ import (
 )
 
 // answer records the verdict $3 about the call $2 of a held unit, unless there is one. With the last
-// verdict that it waits for, the unit is queued, and goes into the outbox. The verdicts are stored in the
+// verdict that it waits for, the unit is queued, and goes into the outbox, in the task queue of the session's open
+// units if there are some: these can be in another one since then. The verdicts are stored in the
 // task, so that schemas of older versions have a place for them, with the number of the attempt that they follow:
 // see [first].
 const answer = `
@@ -23,7 +24,9 @@ UPDATE settle_fleet.unit SET
 	state = CASE WHEN ` + waits + ` THEN state ELSE 'queued' END,
 	result = CASE WHEN ` + waits + ` THEN result END,
 	ended = CASE WHEN ` + waits + ` THEN ended END,
-	outbox = CASE WHEN ` + waits + ` THEN outbox ELSE now() + $4::interval END
+	outbox = CASE WHEN ` + waits + ` THEN outbox ELSE now() + $4::interval END,
+	queue = coalesce((SELECT o.queue FROM settle_fleet.unit o
+		WHERE o.session = unit.session AND o.state <> 'ended' ORDER BY o.place LIMIT 1), queue)
 WHERE id = $1 AND outcome = 'held'
 	AND result -> 'held' @> jsonb_build_array(jsonb_build_object('id', $2::text))
 	AND NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', $2::text))

@@ -33,48 +33,98 @@ const (
 	acceptDelay = 50 * time.Millisecond
 )
 
-// insert stores tasks. Their places are in the order of the tasks, but rows are made, and
-// locked, in the order of their ids: two submissions of the same tasks wait for each other
-// only in one direction.
+// Tasks are stored in one transaction of three statements: each sees what the one before has locked.
 //
-// Of a session that is there, nothing changes: it waits for whoever deletes it, such
-// as settle-fleet prune, and then makes it anew.
-const insert = `
-WITH s AS (
-	INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($2::text[]) AS id ORDER BY id
-	ON CONFLICT (id) DO UPDATE SET updated = session.updated
-), t AS (
-	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($5::text[]) AS name ORDER BY name
+// lock locks the sessions of the tasks, and makes those that are missing. Sessions are locked in the order of their
+// ids: two submissions of the same tasks wait for each other only in one direction. Of a session that is there,
+// nothing changes: it waits for whoever deletes it, such as settle-fleet prune, and then makes it anew.
+const lock = `
+WITH t AS (
+	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($2::text[]) AS name ORDER BY name
 	ON CONFLICT (name) DO NOTHING
 )
+INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($1::text[]) AS id ORDER BY id
+ON CONFLICT (id) DO UPDATE SET updated = session.updated`
+
+// compare compares new tasks with those of their sessions, and returns the first conflict, see [conflict]. A session
+// has the tenant of its first task, and the task queue of its open tasks: the workflow of a second queue
+// would take the session's turn from the worker of the first. Sessions that [lock] has made have no tasks.
+const compare = `
+SELECT set_config('settle_fleet.conflict', coalesce((
+	SELECT jsonb_build_object('session', n.session, 'tenant', f.tenant <> n.tenant, 'queue', o.queue)::text
+	FROM (
+		SELECT DISTINCT t.session, t.tenant FROM unnest($1::text[], $2::text[], $3::text[]) AS t (id, session, tenant)
+		JOIN settle_fleet.session s ON s.id = t.session AND s.updated <> now()
+		WHERE NOT EXISTS (SELECT FROM settle_fleet.unit u WHERE u.id = t.id)
+	) n
+	CROSS JOIN LATERAL (
+		SELECT tenant FROM settle_fleet.unit u WHERE u.session = n.session ORDER BY place LIMIT 1
+	) f
+	LEFT JOIN LATERAL (
+		SELECT queue FROM settle_fleet.unit u WHERE u.session = n.session AND state <> 'ended' ORDER BY place LIMIT 1
+	) o ON true
+	WHERE f.tenant <> n.tenant OR o.queue <> $4 LIMIT 1
+), ''), true)`
+
+// insert stores tasks, unless there is a conflict. Their places are in the order of the tasks, but rows are made in
+// the order of their ids.
+const insert = `
 INSERT INTO settle_fleet.unit (id, session, input, task, tenant, queue, outbox, place) OVERRIDING SYSTEM VALUE
 SELECT id, session, input, task::jsonb, tenant, $6, now() + $7::interval, place FROM (
 	SELECT t.*, nextval('settle_fleet.unit_place_seq') AS place FROM (
 		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
 		WITH ORDINALITY AS t (id, session, input, task, tenant, n) ORDER BY n
-	) t
+	) t WHERE current_setting('settle_fleet.conflict') = ''
 ) t ORDER BY id
 ON CONFLICT (id) DO NOTHING RETURNING id`
 
-// Accept stores tasks that are complete, all or none, and returns the ids of those that were
-// not known. They are for workers of the task queue, and in the outbox: the caller has
-// [SendDelay] to send them before others do.
-func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (fresh []string, err error) {
-	n := len(tasks)
-	ids, sessions, inputs := make([]string, n), make([]string, n), make([]string, n)
-	raw, tenants := make([]string, n), make([]string, n)
-	for i, t := range tasks {
+// conflict is a session that new tasks cannot join.
+type conflict struct {
+	Session string
+	Tenant  bool   // the session is another tenant's
+	Queue   string // of its open tasks
+}
+
+func (c conflict) err(queue string) error {
+	if c.Tenant {
+		return fmt.Errorf("session %q has tasks of another tenant; use another session", c.Session)
+	}
+	return fmt.Errorf(
+		"the open tasks of session %q are in the task queue %q, and these are for %q; submit them with --queue %s",
+		c.Session, c.Queue, queue, c.Queue,
+	)
+}
+
+// rows are tasks as columns.
+type rows struct{ ids, sessions, inputs, raw, tenants []string }
+
+func columns(tasks []fleet.Task) (r rows, err error) {
+	tenants := map[string]string{}
+	for _, t := range tasks {
 		text, err := json.Marshal(t)
 		if err != nil {
-			return nil, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
+			return r, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
 		}
-		ids[i], sessions[i], inputs[i] = t.ID(), t.Session, t.Input
-		raw[i], tenants[i] = string(text), cmp.Or(t.Tenant, fleet.DefaultTenant)
+		tenant := cmp.Or(t.Tenant, fleet.DefaultTenant)
+		if of, known := tenants[t.Session]; known && of != tenant {
+			return r, conflict{Session: t.Session, Tenant: true}.err("")
+		}
+		tenants[t.Session] = tenant
+		r.ids, r.sessions, r.inputs = append(r.ids, t.ID()), append(r.sessions, t.Session), append(r.inputs, t.Input)
+		r.raw, r.tenants = append(r.raw, string(text)), append(r.tenants, tenant)
 	}
-	for try := 1; ; try++ {
-		var rows pgx.Rows
-		if rows, err = x.pool.Query(ctx, insert, ids, sessions, inputs, raw, tenants, queue, SendDelay); err == nil {
-			fresh, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return r, nil
+}
+
+// Accept stores tasks that are complete, all or none, and returns the ids of those that were
+// not known. They are for workers of the task queue, and in the outbox: the caller has
+// [SendDelay] to send them before others do. It refuses new tasks of a session that has tasks of another tenant, or
+// open tasks in another queue.
+func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (fresh []string, err error) {
+	r, err := columns(tasks)
+	for try := 1; err == nil; try++ {
+		if fresh, err = x.store(ctx, queue, r); err == nil {
+			return fresh, nil
 		}
 		refused := (*pgconn.PgError)(nil)
 		if !errors.As(err, &refused) || refused.Code != deadlock || try == acceptTries {
@@ -82,14 +132,31 @@ func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (f
 		}
 		select {
 		case <-time.After(acceptDelay):
+			err = nil
 		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot submit %d tasks: %w", n, context.Cause(ctx))
+			err = context.Cause(ctx)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot submit %d tasks: %w", n, err)
+	return nil, fmt.Errorf("cannot submit %d tasks: %w", len(tasks), err)
+}
+
+func (x *Index) store(ctx context.Context, queue string, r rows) (fresh []string, err error) {
+	batch, found := &pgx.Batch{}, "" // one transaction
+	batch.Queue(lock, r.sessions, r.tenants)
+	batch.Queue(compare, r.ids, r.sessions, r.tenants, queue).QueryRow(func(row pgx.Row) error { return row.Scan(&found) })
+	batch.Queue(insert, r.ids, r.sessions, r.inputs, r.raw, r.tenants, queue, SendDelay).
+		Query(func(rows pgx.Rows) error {
+			fresh, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil || found == "" {
+		return fresh, err
 	}
-	return fresh, nil
+	var c conflict
+	if err := json.Unmarshal([]byte(found), &c); err != nil {
+		return nil, err
+	}
+	return nil, c.err(queue)
 }
 
 // CancelChannel is notified of units that were cancelled while a worker runs them: the unit's

@@ -30,7 +30,7 @@ func TestClaimKeepsTheOrder(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(
 		t,
-		fleet.Task{Session: "s", Input: "b", Prompt: "work"},
+		fleet.Task{Session: "s", Input: "b", Prompt: "work", Tenant: "acme"},
 		fleet.Task{Session: "s", Input: "a", Prompt: "work", Tenant: "acme", Batch: "x", Model: "m/n"},
 	)
 	if a := claim(t, p, "s/a", "w"); a != nil {
@@ -38,7 +38,7 @@ func TestClaimKeepsTheOrder(t *testing.T) {
 	}
 	s, err := p.Index.Standing(t.Context(), "s/a")
 	if err != nil || !s.Known || s.State != fleet.Queued || s.Next == nil || s.Next.Unit != "s/b" ||
-		s.Next.Tenant != "default" {
+		s.Next.Tenant != "acme" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	a := claim(t, p, "s/b", "w")

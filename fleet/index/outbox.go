@@ -6,16 +6,21 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // SendDelay is how long whoever has taken units from the outbox has to send them; then
 // another can.
 const SendDelay = 30 * time.Second
 
-// Parcel is what Temporal is sent: units of one session, in their order.
+// Parcel is what Temporal is sent: units of one session and task queue, in their order.
 type Parcel struct {
 	Session, Queue string
 	Refs           []Ref
+	// Known says that the session's workflow needs no signal: it has another unit, and when that unit's turn has
+	// ended, Postgres says which one is next. Otherwise many inputs within one turn exceed Temporal's limit of
+	// signals.
+	Known bool
 
 	taken []time.Time // until when nobody else takes them, as the outbox has it
 }
@@ -27,7 +32,10 @@ WITH c AS (
 ), u AS (
 	UPDATE settle_fleet.unit u SET outbox = now() + $3::interval FROM c WHERE u.id = c.id RETURNING u.*
 )
-SELECT u.session, u.queue, u.outbox, ` + refColumns + `
+SELECT u.session, u.queue, u.outbox, EXISTS (
+	SELECT FROM settle_fleet.unit o
+	WHERE o.session = u.session AND o.queue = u.queue AND o.state <> 'ended' AND o.outbox IS NULL
+), ` + refColumns + `
 FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
 
 // Due takes up to limit units that wait in the outbox for longer than their time to be sent.
@@ -45,15 +53,16 @@ func (x *Index) parcels(ctx context.Context, which string, units []string, limit
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the outbox: %w", err)
 	}
-	at, all := map[string]int{}, []Parcel(nil)
-	var session, queue string
+	at, all := map[[2]string]int{}, []Parcel(nil)
+	var p Parcel
 	var taken time.Time
 	var ref Ref
-	_, err = pgx.ForEachRow(rows, append([]any{&session, &queue, &taken}, ref.fields()...), func() error {
-		n, known := at[session]
-		if !known {
+	_, err = pgx.ForEachRow(rows, append([]any{&p.Session, &p.Queue, &taken, &p.Known}, ref.fields()...), func() error {
+		key := [2]string{p.Session, p.Queue}
+		n, there := at[key]
+		if !there {
 			n = len(all)
-			at[session], all = n, append(all, Parcel{Session: session, Queue: queue})
+			at[key], all = n, append(all, p)
 		}
 		all[n].Refs, all[n].taken = append(all[n].Refs, ref), append(all[n].taken, taken)
 		return nil
@@ -107,20 +116,26 @@ type Abandonment struct {
 }
 
 // Abandon cancels the units of a session which have not ended and which Temporal was sent, and returns how
-// many. Those that a worker has had go into the outbox once more, for a worker that ends them.
+// many. Those that a worker has had go into the outbox once more, for a worker that ends them, and so do those that
+// were submitted later, for a workflow of their own.
 func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err error) {
 	result, err := cancelled(a.By)
 	if err != nil {
 		return 0, err
 	}
-	tag, err := x.pool.Exec(ctx, `UPDATE settle_fleet.unit SET `+cancelUnit+`,
+	batch := &pgx.Batch{} // one transaction
+	batch.Queue(`UPDATE settle_fleet.unit SET `+cancelUnit+`,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE now() END
 		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
-		a.Session, a.By, result, a.Queue, a.Before)
-	if err != nil {
+		a.Session, a.By, result, a.Queue, a.Before).
+		Exec(func(tag pgconn.CommandTag) error { units = tag.RowsAffected(); return nil })
+	batch.Queue(`UPDATE settle_fleet.unit SET outbox = now()
+		WHERE session = $1 AND queue = $2 AND state <> 'ended' AND outbox IS NULL AND created > $3`,
+		a.Session, a.Queue, a.Before)
+	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("cannot cancel the tasks of session %s: %w", a.Session, err)
 	}
-	return tag.RowsAffected(), nil
+	return units, nil
 }
 
 // Recover raises the fencing epochs of all sessions that have units which have not ended, so

@@ -80,7 +80,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held, sessionUnits}
 }
 
 // schedules has the tasks that Temporal's schedules submit.
@@ -99,6 +99,11 @@ CREATE TABLE settle_fleet.schedule (
 const held = `
 CREATE INDEX unit_held ON settle_fleet.unit (place) WHERE outcome = 'held';
 CREATE INDEX unit_verdicts ON settle_fleet.unit (place) WHERE task ? 'verdicts';
+`
+
+// sessionUnits finds the first unit of a session, whose tenant is the session's.
+const sessionUnits = `
+CREATE INDEX unit_sessions ON settle_fleet.unit (session, place);
 `
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual
