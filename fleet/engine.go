@@ -51,6 +51,12 @@ var ErrLost = errors.New("another worker has the task")
 // ErrShutdown says that an attempt ends because its worker does.
 var ErrShutdown = errors.New("the worker shuts down")
 
+// ForeignError says that a unit is for workers of another kind. The worker gives it back.
+type ForeignError struct{ Err error }
+
+func (e *ForeignError) Error() string { return e.Err.Error() }
+func (e *ForeignError) Unwrap() error { return e.Err }
+
 // UnknownError says that there is no such unit.
 type UnknownError struct{ Unit string }
 

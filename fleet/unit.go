@@ -165,8 +165,11 @@ type Attempt struct {
 	// Age is how long ago the task was submitted when the worker got it; 0 if the engine
 	// does not know.
 	Age time.Duration
-	// Epoch is what the worker writes the session's log with.
-	Epoch int64
+	// Epoch is what the worker writes the session's log with, and Seq the number of the log's last event.
+	Epoch, Seq int64
+	// GivenBack is how many workers before this one have given the unit back, one after the other, before an
+	// event of theirs was in the log.
+	GivenBack int
 	// Cancel names the requester of the unit's cancellation; "" if there is none.
 	Cancel string
 	// Verdicts are what people decided about calls of the unit that were held.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,6 +63,15 @@ func (e *Engine) sendDue(ctx context.Context) {
 	}
 }
 
+// SendDue sends what is left in the outbox, such as what others could not send while no worker runs.
+func (e *Engine) SendDue(ctx context.Context) error {
+	for {
+		if some, err := e.sendSome(ctx); err != nil || !some {
+			return err
+		}
+	}
+}
+
 // sendSome sends a part of the outbox, and reports whether it had anything.
 func (e *Engine) sendSome(ctx context.Context) (bool, error) {
 	parcels, err := e.Index.Due(ctx, sendSize)
@@ -70,11 +81,13 @@ func (e *Engine) sendSome(ctx context.Context) (bool, error) {
 	return true, e.deliver(ctx, parcels)
 }
 
-// deliver sends parcels, some at a time, and removes from the outbox what Temporal has.
+// deliver sends parcels, some at a time, and removes from the outbox what Temporal has. A parcel that Temporal
+// refuses does not stop the others.
 func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 	var mu sync.Mutex
 	var sent []index.Parcel
-	var failure error
+	var failures []error
+	away := false // nothing reaches Temporal
 	next := make(chan index.Parcel, len(parcels))
 	for _, p := range parcels {
 		next <- p // has room
@@ -85,15 +98,15 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 		calls.Go(func() { // ends with the parcels; a call is bounded
 			for p := range next {
 				mu.Lock()
-				failed := failure != nil
+				stop := away
 				mu.Unlock()
-				if failed {
+				if stop {
 					return
 				}
 				err := e.signal(ctx, p)
 				mu.Lock()
 				if err != nil {
-					failure = err
+					failures, away = append(failures, err), away || unreachable(err)
 				} else {
 					sent = append(sent, p)
 				}
@@ -102,12 +115,26 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 		})
 	}
 	calls.Wait()
-	return errors.Join(failure, e.Index.Sent(context.WithoutCancel(ctx), sent))
+	return errors.Join(summary(failures), e.Index.Sent(context.WithoutCancel(ctx), sent))
+}
+
+// summary is the first one of several failures, with their number.
+func summary(failures []error) error {
+	switch len(failures) {
+	case 0:
+		return nil
+	case 1:
+		return failures[0]
+	}
+	return fmt.Errorf("%w; so do %d others", failures[0], len(failures)-1)
 }
 
 // signal has the session's workflow learn of its tasks, and starts it if there is none. The
 // first task is enough: when it has ended, Postgres says which one is next.
 func (e *Engine) signal(ctx context.Context, p index.Parcel) error {
+	if p.Known {
+		return nil
+	}
 	ref := p.Refs[0]
 	attributes := e.register(ctx)
 	err := e.signalWith(ctx, p, ref, attributes)
@@ -129,7 +156,7 @@ func (e *Engine) signalWith(ctx context.Context, p index.Parcel, ref index.Ref, 
 		TaskQueue:           p.Queue,
 		WorkflowTaskTimeout: decisionTimeout,
 		StaticSummary:       strings.TrimSpace("tenant " + ref.Tenant + " " + ref.Batch),
-		Priority:            temporal.Priority{FairnessKey: ref.Tenant, FairnessWeight: ref.Weight},
+		Priority:            temporal.Priority{FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight},
 	}
 	if attributes {
 		o.TypedSearchAttributes = started(ref)
@@ -139,6 +166,19 @@ func (e *Engine) signalWith(ctx context.Context, p index.Parcel, ref index.Ref, 
 		Input{Silence: e.options.Silence, Attributes: attributes},
 	)
 	return err
+}
+
+// maxFairnessKey is how many bytes Temporal takes as a fairness key, and keyPrefix how many of a longer name are left
+// in its key, for people.
+const maxFairnessKey, keyPrefix = 64, 40
+
+// fairnessKey is the tenant's name. A name that is too long for Temporal has its beginning and a hash as key.
+func fairnessKey(tenant string) string {
+	if len(tenant) <= maxFairnessKey {
+		return tenant
+	}
+	hash := sha256.Sum256([]byte(tenant))
+	return strings.ToValidUTF8(tenant[:keyPrefix], "") + "~" + hex.EncodeToString(hash[:8])
 }
 
 // unreachable reports whether a call did not reach a server that could answer it.
@@ -162,9 +202,5 @@ func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
 	if err := e.restoreSchedules(ctx); err != nil {
 		return units, err
 	}
-	for {
-		if some, err := e.sendSome(ctx); err != nil || !some {
-			return units, err
-		}
-	}
+	return units, e.SendDue(ctx)
 }

@@ -43,26 +43,34 @@ type Input struct {
 	Silence time.Duration `json:"silence"`
 	// Attributes says that the namespace has the search attributes.
 	Attributes bool `json:"attributes,omitempty"`
-	// Next, Urgent, Failures and Cancel are the state of the run before, if this one continues it.
-	Next     *index.Ref `json:"next,omitempty"`
-	Urgent   bool       `json:"urgent,omitempty"`
-	Failures int        `json:"failures,omitempty"`
-	Cancel   string     `json:"cancel,omitempty"`
+	// The others are the state of the run before, if this one continues it.
+	Next      *index.Ref `json:"next,omitempty"`
+	Urgent    bool       `json:"urgent,omitempty"`
+	Failures  int        `json:"failures,omitempty"`   // one after the other
+	GivenBack int        `json:"given_back,omitempty"` // times in a row, without an event
+	Cancel    string     `json:"cancel,omitempty"`     // who has cancelled the session
+	Cancelled time.Time  `json:"cancelled,omitzero"`   // when: tasks that were submitted later run
 }
 
 // TurnInput is what an activity is asked for.
 type TurnInput struct {
 	Unit string `json:"unit"`
-	// Cancel names the requester, if the unit must end.
-	Cancel string `json:"cancel,omitempty"`
+	// Cancel names the requester, if the unit must end. Cancelled is when that was requested: a unit that was
+	// submitted later runs. Workflows that an older version has decided about do not say when.
+	Cancel    string    `json:"cancel,omitempty"`
+	Cancelled time.Time `json:"cancelled,omitzero"`
+	// GivenBack is that of [fleet.Attempt].
+	GivenBack int `json:"given_back,omitempty"`
 }
 
 // TurnOutput is where the unit is afterwards, as Postgres knows.
 type TurnOutput struct {
 	Attempt int `json:"attempt,omitempty"`
-	// Again says that the unit has not ended, and Failed that the worker could not run it.
+	// Retry says that the unit has not ended, Failed that the worker could not run it, and Grown that the log has
+	// events of the attempt.
 	Retry  bool `json:"again,omitempty"`
 	Failed bool `json:"failed,omitempty"`
+	Grown  bool `json:"grown,omitempty"`
 	// Outcome and Reason are how the unit has ended. The answer stays in Postgres.
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
@@ -122,8 +130,15 @@ func (s *run) drain() {
 	if s.Next == nil {
 		s.Next, s.signalled = s.signalled, nil
 	}
-	if s.outer.Err() != nil && s.Cancel == "" {
-		s.Cancel = byTemporal
+	if s.outer.Err() != nil {
+		s.cancel()
+	}
+}
+
+// cancel notes that somebody has cancelled the workflow.
+func (s *run) cancel() {
+	if s.Cancel == "" {
+		s.Cancel, s.Cancelled = byTemporal, workflow.Now(s.ctx)
 	}
 }
 
@@ -137,7 +152,9 @@ func (s *run) turn() {
 	s.turns++
 	ref := *s.Next
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(s.ctx, s.options(ref)))
-	future := workflow.ExecuteActivity(ctx, turnActivity, TurnInput{Unit: ref.Unit, Cancel: s.Cancel})
+	future := workflow.ExecuteActivity(ctx, turnActivity, TurnInput{
+		Unit: ref.Unit, Cancel: s.Cancel, Cancelled: s.Cancelled, GivenBack: s.GivenBack,
+	})
 	s.await(future, ref.Unit, cancel)
 	var out TurnOutput
 	err := future.Get(s.ctx, &out)
@@ -148,11 +165,17 @@ func (s *run) turn() {
 	case err != nil || out.Retry && out.Failed:
 		s.Urgent = s.Urgent || out.Attempt > 0
 		s.Failures++
+		switch {
+		case out.Grown:
+			s.GivenBack = 0
+		case err == nil:
+			s.GivenBack++
+		}
 		s.pause(ref.Unit)
 	case out.Retry:
-		s.Urgent, s.Failures = true, 0
+		s.Urgent, s.Failures, s.GivenBack = true, 0, 0
 	default:
-		s.Urgent, s.Failures = false, 0
+		s.Urgent, s.Failures, s.GivenBack = false, 0, 0
 		if out.Outcome != "" {
 			s.outcome = out.Outcome
 		}
@@ -176,7 +199,7 @@ func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 		DisableEagerExecution: true,
 		Summary:               ref.Unit,
 		Priority: temporal.Priority{
-			PriorityKey: usual, FairnessKey: ref.Tenant, FairnessWeight: ref.Weight,
+			PriorityKey: usual, FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight,
 		},
 	}
 	if s.Urgent {
@@ -193,7 +216,7 @@ func (s *run) await(future workflow.Future, unit string, cancel workflow.CancelF
 		s.listen(wait, unit, cancel)
 		if s.Cancel == "" {
 			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
-				s.Cancel = byTemporal
+				s.cancel()
 				cancel()
 			})
 		}
@@ -227,7 +250,8 @@ func (s *run) pause(unit string) {
 		s.listen(wait, unit, func() { fired = true })
 		if s.Cancel == "" {
 			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
-				s.Cancel, fired = byTemporal, true
+				s.cancel()
+				fired = true
 			})
 		}
 		wait.Select(s.ctx)

@@ -93,8 +93,7 @@ func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop 
 	}
 	beats := t.beat(&info)
 	if in.Cancel != "" {
-		if _, err := w.engine.Index.Cancel(t.life, in.Unit, in.Cancel); err != nil &&
-			!errors.As(err, new(*fleet.UnknownError)) {
+		if err := t.cancelBefore(in); err != nil {
 			return nil, beats, err
 		}
 	}
@@ -107,8 +106,23 @@ func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop 
 	}
 	if a, err = w.engine.Index.Claim(claiming, in.Unit, w.Worker); a != nil {
 		w.idle.Store(a.Age < maxWait)
+		a.GivenBack = in.GivenBack
 	}
 	return a, stop, err
+}
+
+// cancelBefore notes the cancellation of the unit's session, unless the unit was submitted after it.
+func (t *turn) cancelBefore(in TurnInput) (err error) {
+	x := t.work.engine.Index
+	if in.Cancelled.IsZero() {
+		_, err = x.Cancel(t.life, in.Unit, in.Cancel)
+	} else {
+		_, err = x.CancelBefore(t.life, in.Unit, in.Cancel, in.Cancelled)
+	}
+	if errors.As(err, new(*fleet.UnknownError)) {
+		return nil
+	}
+	return err
 }
 
 // begin sends the first heartbeat, and reports whether Temporal has it. If tasks wait, it promotes
@@ -138,7 +152,7 @@ func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out T
 	case s.State == fleet.Ended:
 		out.Outcome, out.Reason = s.Outcome, s.Reason
 	case s.Known && a != nil:
-		out.Retry, out.Failed = true, !w.draining()
+		out.Retry, out.Failed, out.Grown = true, !w.draining(), s.Seq > a.Seq
 	}
 	return out, nil
 }

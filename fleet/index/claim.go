@@ -61,14 +61,14 @@ WITH c AS (
 	WHERE u.id = $2 AND u.state <> 'ended' AND u.id = ` + first + ` FOR UPDATE OF u
 ), s AS (
 	UPDATE settle_fleet.session SET epoch = epoch + 1, updated = now() FROM c WHERE session.id = c.session
-	RETURNING session.id, session.epoch
+	RETURNING session.id, session.epoch, session.seq
 )
 UPDATE settle_fleet.unit u SET state = 'running', worker = $3, attempt = u.attempt + 1,
 	lost = u.lost + (c.state = 'running')::int, epoch = s.epoch,
 	taken = now(), started = coalesce(u.started, now()), outbox = NULL
 FROM c, s WHERE u.id = c.id AND s.id = u.session
 RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, ''), u.task -> 'verdicts',
-	c.state = 'running', extract(epoch FROM u.taken - u.created)::float8`
+	c.state = 'running', s.seq, extract(epoch FROM u.taken - u.created)::float8`
 
 // session returns the session of a unit.
 func session(unit string) string {
@@ -84,7 +84,7 @@ const duplicate = "23505"
 func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt, error) {
 	a, age, refused := &fleet.Attempt{}, 0.0, (*pgconn.PgError)(nil)
 	err := x.pool.QueryRow(ctx, claim, session(unit), unit, worker).
-		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &age)
+		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &a.Seq, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil //nolint:nilnil // it is not the unit's turn
@@ -105,6 +105,8 @@ type Standing struct {
 	Attempt int
 	Outcome event.Outcome
 	Reason  event.Reason
+	// Seq is the number of the last event of the session's log.
+	Seq int64
 	// Next is the unit of the session that is next; nil if all have ended.
 	Next *Ref
 }
@@ -112,10 +114,10 @@ type Standing struct {
 // Standing returns where a unit is, and which unit of its session and task queue is next.
 func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err error) {
 	batch, next := &pgx.Batch{}, Ref{}
-	batch.Queue(`SELECT state, attempt, outcome, coalesce(result ->> 'reason', '')
-		FROM settle_fleet.unit WHERE id = $1`, unit).
+	batch.Queue(`SELECT u.state, u.attempt, u.outcome, coalesce(u.result ->> 'reason', ''), s.seq
+		FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session WHERE u.id = $1`, unit).
 		QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&s.State, &s.Attempt, &s.Outcome, &s.Reason)
+			err := row.Scan(&s.State, &s.Attempt, &s.Outcome, &s.Reason, &s.Seq)
 			s.Known = err == nil
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil

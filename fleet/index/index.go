@@ -208,19 +208,28 @@ const cancel = `
 WITH c AS (
 	UPDATE settle_fleet.unit SET ` + cancelUnit + `,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
-	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') RETURNING state = 'running' AS running, cancel, queue
+	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') AND created <= coalesce($5, 'infinity') RETURNING state = 'running' AS running, cancel, queue
 )
 SELECT running, cancel, queue, CASE WHEN running THEN pg_notify($4, $1 || ' ' || left(cancel, 1000))::text END
 FROM c`
 
 // Cancel notes the request for the end of a unit. A unit that no worker has had ends at once; the
 // worker of one that runs is notified. Of one that was given back, a worker says how far it came.
-func (x *Index) Cancel(ctx context.Context, unit, by string) (c Cancellation, err error) {
+func (x *Index) Cancel(ctx context.Context, unit, by string) (Cancellation, error) {
+	return x.cancel(ctx, unit, by, nil)
+}
+
+// CancelBefore is Cancel, unless the unit was submitted after the request.
+func (x *Index) CancelBefore(ctx context.Context, unit, by string, request time.Time) (Cancellation, error) {
+	return x.cancel(ctx, unit, by, &request)
+}
+
+func (x *Index) cancel(ctx context.Context, unit, by string, before *time.Time) (c Cancellation, err error) {
 	result, err := cancelled(by)
 	if err != nil {
 		return c, err
 	}
-	err = x.pool.QueryRow(ctx, cancel, unit, by, result, CancelChannel).
+	err = x.pool.QueryRow(ctx, cancel, unit, by, result, CancelChannel, before).
 		Scan(&c.Running, &c.By, &c.Queue, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err := x.State(ctx, unit) // which may not be

@@ -24,11 +24,11 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	attempts, rescued *prometheus.CounterVec
-	started, ended    *prometheus.HistogramVec
-	running           prometheus.Gauge
-	meter             metrics.Meter // the counts that settle serve also has
-	host              atomic.Pointer[settle.Host]
+	attempts, rescued, returned *prometheus.CounterVec
+	started, ended              *prometheus.HistogramVec
+	running                     prometheus.Gauge
+	meter                       metrics.Meter // the counts that settle serve also has
+	host                        atomic.Pointer[settle.Host]
 }
 
 // New returns metrics. Queue is asked at each scrape for what waits and runs in the
@@ -46,8 +46,11 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		registry: prometheus.NewRegistry(),
 		attempts: counter("settle_fleet_attempts_total", "Tasks that this worker took.", "tenant"),
 		rescued: counter(
-			"settle_fleet_rescued_total", "Tasks that this worker took from one that had died or stood still.",
-			"tenant",
+			"settle_fleet_rescued_total",
+			"Tasks that this worker took from one that had died, stood still, or was not heard by Temporal.", "tenant",
+		),
+		returned: counter(
+			"settle_fleet_given_back_total", "Tasks that this worker gave back, because it could not run them.", "tenant",
 		),
 		started: histogram(
 			"settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits,
@@ -73,7 +76,7 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		func() float64 { return float64(commits()) },
 	)
 	m.registry.MustRegister(
-		m.attempts, m.rescued, m.started, m.ended, m.running, size, stored, &queued{ask: queue},
+		m.attempts, m.rescued, m.returned, m.started, m.ended, m.running, size, stored, &queued{ask: queue},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -108,6 +111,9 @@ func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
 		m.ended.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).Observe((a.Age + ago).Seconds())
 	}
 }
+
+// GivenBack counts a unit that the worker could not run.
+func (m *Metrics) GivenBack(a fleet.Attempt) { m.returned.WithLabelValues(tenantOf(a)).Inc() }
 
 func tenantOf(a fleet.Attempt) string { return cmp.Or(a.Task.Tenant, fleet.DefaultTenant) }
 

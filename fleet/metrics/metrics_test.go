@@ -45,6 +45,7 @@ func TestMetrics(t *testing.T) {
 	a := fleet.Attempt{Number: 1, Age: 3 * time.Second, Task: fleet.Task{Tenant: "a"}}
 	m.Began(a)
 	m.Ended(a, nil, time.Second)
+	m.GivenBack(a)
 	a.Number, a.Rescued = 2, true
 	m.Began(a)
 	m.Ended(a, &fleet.Result{Outcome: event.Aborted, Reason: event.LimitReached}, time.Second)
@@ -72,6 +73,7 @@ func TestMetrics(t *testing.T) {
 		`settle_fleet_attempts_total{tenant="a"} 2`,
 		`settle_fleet_attempts_total{tenant="default"} 1`,
 		`settle_fleet_rescued_total{tenant="a"} 1`,
+		`settle_fleet_given_back_total{tenant="a"} 1`,
 		`settle_fleet_start_seconds_sum{tenant="a"} 3`,
 		`settle_fleet_end_seconds_sum{outcome="aborted",reason="limit",tenant="a"} 4`,
 		`settle_fleet_running 1`,
@@ -152,6 +154,7 @@ func used(t *testing.T) *Metrics {
 	m.Began(a)
 	m.Ended(a, &fleet.Result{Outcome: event.Completed}, time.Second)
 	m.Began(fleet.Attempt{Number: 2, Rescued: true})
+	m.GivenBack(fleet.Attempt{Number: 2})
 	o, begin := m.Observer(), event.Event{
 		At:   time.Unix(10, 0),
 		Data: event.AttemptStarted{Provider: "openai", Model: "gpt"},

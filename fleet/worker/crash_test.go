@@ -279,7 +279,7 @@ func TestAUnitThatKillsItsWorkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	u := p.Await(ctx, t)[0]
-	if u.Result.Outcome != event.Failed || !strings.Contains(u.Result.Message, "3 workers died") || u.Lost != 3 {
+	if u.Result.Outcome != event.Failed || !strings.Contains(u.Result.Message, "it was lost 3 times") || u.Lost != 3 {
 		t.Errorf("%+v, %+v", u, u.Result)
 	}
 	p.Events(t, "s000")

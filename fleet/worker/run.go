@@ -47,6 +47,7 @@ type run struct {
 	requested chan struct{} // closed when a cancellation was requested
 	question  chan struct{} // has a value when a call needs a person; has room for one
 	hooks     bool          // the session has hooks; set before it is opened
+	waits     waits
 }
 
 func newRun(w *Worker, a fleet.Attempt, cancelled <-chan string) *run {
@@ -108,8 +109,10 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 		return nil
 	}
 	if err != nil {
-		r.logger.Warn("the task goes back", "error", err)
-		result = nil
+		if result = r.giveUp(err); result == nil {
+			r.logger.Warn("the task goes back", "error", err)
+			r.givesBack()
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -127,6 +130,22 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 		r.logger.Info("the task has ended", "outcome", result.Outcome, "reason", result.Reason)
 	}
 	return result
+}
+
+// givesBack counts that the worker gives the unit back, unless it ends.
+func (r *run) givesBack() {
+	if m := r.worker.config.Metrics; m != nil && r.life.Err() == nil {
+		m.GivenBack(r.attempt)
+	}
+}
+
+// giveUp returns the end of a unit that one worker after the other gives back before it has begun; nil if another one
+// may try. A worker that ends gives back what it has, and that says nothing about the unit.
+func (r *run) giveUp(err error) *fleet.Result {
+	if r.attempt.GivenBack < maxGivenBack || r.life.Err() != nil || r.ran {
+		return nil
+	}
+	return progress{}.failure(fmt.Sprintf("%d workers could not begin: %v", r.attempt.GivenBack+1, err))
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
@@ -186,6 +205,7 @@ func (r *run) open(ctx context.Context) (o opening) {
 		return o
 	}
 	r.bound(&config)
+	r.watchGates(&config)
 	if r.worker.config.Hold && config.Approver == nil && !config.Attended {
 		config.Approver = holder{r}
 	}
@@ -227,7 +247,7 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return nil, &lostError{err}
-	case r.life.Err() != nil || errors.As(err, new(*unsettledError)):
+	case r.life.Err() != nil || errors.As(err, new(*unsettledError)) || errors.As(err, new(*fleet.ForeignError)):
 		return nil, r.cause(err)
 	}
 	var p progress
@@ -351,7 +371,9 @@ func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Re
 	case p.began && r.attempt.Cancel != "":
 		return nil, p.cancelled(r.attempt.Cancel), nil
 	case r.attempt.Lost > r.worker.config.Lost:
-		return nil, p.failure(fmt.Sprintf("%d workers died while they ran it", r.attempt.Lost)), nil
+		return nil, p.failure(fmt.Sprintf(
+			"it was lost %d times: its worker died, stood still, or did not reach Temporal", r.attempt.Lost,
+		)), nil
 	}
 	r.before = p.spent
 	text, id := r.attempt.Task.Prompt, r.attempt.Task.Input

@@ -16,6 +16,9 @@ import (
 const (
 	// defaultLost is the number of lost workers after which a unit fails.
 	defaultLost = 10
+	// maxGivenBack is how many workers, one after the other, can give a unit back before one event of it is in the log.
+	// With the engine's pauses between them, that takes about six minutes. Then the unit fails.
+	maxGivenBack = 20
 	// endTimeout bounds the end of a session whose unit is lost or over.
 	endTimeout = 15 * time.Second
 )
@@ -69,6 +72,8 @@ type Metrics interface {
 	// Ended counts an attempt that has left the worker, with the time since it was taken.
 	// Without a result it continues on another worker.
 	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
+	// GivenBack counts an attempt that could not run its unit: another worker tries.
+	GivenBack(fleet.Attempt)
 	// Opened is called once, with what holds the worker's sessions.
 	Opened(host *settle.Host)
 }
@@ -173,6 +178,8 @@ type Progress struct {
 	Attempt int    `json:"attempt"`
 	Epoch   int64  `json:"epoch"`
 	Events  uint64 `json:"events"` // of the session's log
+	// Waited is for how many milliseconds requests have waited for a limit of their provider, if some wait now.
+	Waited int64 `json:"waited_ms,omitempty"`
 }
 
 // progress implements [fleet.Work].Progress.
@@ -184,6 +191,9 @@ func (w *Worker) progress(unit string) any {
 		return nil
 	}
 	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch}
+	if waited := r.waits.waited(); waited > 0 {
+		p.Waited = max(waited.Milliseconds(), 1)
+	}
 	if s := r.session.Load(); s != nil {
 		s.View(func(state event.State) { p.Events = state.Seq })
 	}

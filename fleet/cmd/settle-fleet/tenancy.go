@@ -131,12 +131,11 @@ func (y *tenancy) admitTenant(t fleet.Task) error {
 	if tenant == served {
 		return nil
 	}
-	return fmt.Errorf(
+	return &fleet.ForeignError{Err: fmt.Errorf(
 		"the task is of tenant %q, and this worker runs only tasks of %q, because nothing keeps tenants apart on it; "+
-			"run workers with --isolation sandbox or hands, or with --tenant %s, "+
-			"then submit the task again with another input",
+			"run workers with --isolation sandbox or hands, or with --tenant %s",
 		tenant, served, tenant,
-	)
+	)}
 }
 
 // admitDir admits a directory in the tenant's own one. Links are resolved: a tenant could

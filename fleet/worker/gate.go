@@ -1,0 +1,84 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/model"
+)
+
+// waits says how long requests of a run have waited for a limit of their provider. The log has no events meanwhile,
+// and the wait can take hours: it counts as progress.
+type waits struct {
+	mu    sync.Mutex
+	open  int
+	since time.Time // of the first one that is open
+}
+
+// begin notes that a request waits, until end is called.
+func (w *waits) begin() (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open == 0 {
+		w.since = time.Now()
+	}
+	w.open++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.open--
+	}
+}
+
+// waited returns for how long requests have waited now; 0 if none waits.
+func (w *waits) waited() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open == 0 {
+		return 0
+	}
+	return max(time.Since(w.since), 1)
+}
+
+// gated is a provider whose requests note that they wait.
+type gated struct {
+	model.Provider
+	waits *waits
+}
+
+// Enter implements [model.Gate].
+func (g gated) Enter(ctx context.Context) (leave func(), err error) {
+	gate, limited := g.Provider.(model.Gate)
+	if !limited {
+		return func() {}, nil
+	}
+	defer g.waits.begin()()
+	return gate.Enter(ctx)
+}
+
+// URL implements [model.Locator] where the provider does.
+func (g gated) URL() string {
+	if at, ok := g.Provider.(model.Locator); ok {
+		return at.URL()
+	}
+	return ""
+}
+
+// watchGates has the requests of the session, and of its child agents, note that they wait.
+func (r *run) watchGates(c *settle.SessionConfig) {
+	c.Model.Provider = gated{c.Model.Provider, &r.waits}
+	if c.Tasks == nil || c.Tasks.Model == nil {
+		return
+	}
+	tasks, choose := *c.Tasks, c.Tasks.Model
+	tasks.Model = func(ctx context.Context, name string) (model.Config, error) {
+		m, err := choose(ctx, name)
+		if err == nil {
+			m.Provider = gated{m.Provider, &r.waits}
+		}
+		return m, err
+	}
+	c.Tasks = &tasks
+}
