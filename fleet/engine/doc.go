@@ -24,5 +24,6 @@
 //   - send.go: the outbox's way to Temporal, and recovery
 //   - schedule.go: tasks that Temporal submits again and again
 //   - terminated.go: sessions whose workflow was terminated from outside
+//   - lost.go: tasks that Temporal was sent and does not have
 //   - attributes.go: search attributes
 package engine

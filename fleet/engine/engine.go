@@ -80,6 +80,9 @@ func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
 	}
 }
 
+// Queue returns the task queue of the tasks that are submitted.
+func (e *Engine) Queue() string { return e.options.Queue }
+
 // Submit implements [fleet.Engine]. If Temporal cannot be reached, the tasks are accepted all
 // the same, and a worker sends them later.
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (int, error) {

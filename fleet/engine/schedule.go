@@ -183,6 +183,7 @@ func Periodic(ctx workflow.Context, name string) (unit string, err error) {
 // submitScheduled implements the activity settle.submit. The session is named after the time
 // that is in the workflow's id, so that a repetition submits nothing twice.
 func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (unit string, err error) {
+	defer func() { err = e.private("cannot submit the task of a schedule; the worker tries again", name, err) }()
 	s, err := e.Index.Schedule(ctx, name)
 	if err != nil {
 		return "", err
@@ -194,7 +195,7 @@ func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (un
 	s.Task.Session, s.Task.Input = name+"-"+strings.ReplaceAll(at, ":", ""), ""
 	task, err := s.Task.Complete()
 	if err != nil {
-		return "", temporal.NewNonRetryableApplicationError("cannot submit the task", "invalid", err)
+		return "", temporal.NewNonRetryableApplicationError("cannot submit the task: settle-fleet schedule list has it", "invalid", nil)
 	}
 	_, err = e.Submit(ctx, []fleet.Task{task})
 	return task.ID(), err

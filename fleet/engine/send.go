@@ -30,7 +30,8 @@ const (
 	decisionTimeout = 3 * time.Second
 )
 
-// Send sends units to Temporal that were accepted. What it cannot send stays in the outbox.
+// Send sends units to Temporal that were accepted. What it cannot send stays in the outbox. It also sends some of what
+// others have left there: while no worker runs, nobody else does.
 func (e *Engine) Send(ctx context.Context, units []string) error {
 	for len(units) > 0 {
 		part := units[:min(sendSize, len(units))]
@@ -42,6 +43,9 @@ func (e *Engine) Send(ctx context.Context, units []string) error {
 		if err != nil {
 			return err
 		}
+	}
+	if _, err := e.sendSome(ctx); err != nil {
+		e.logger.Warn("cannot send earlier tasks to Temporal; they are sent again", "error", err)
 	}
 	return nil
 }
@@ -59,15 +63,6 @@ func (e *Engine) sendDue(ctx context.Context) {
 		select {
 		case <-time.After(sendDelay):
 		case <-ctx.Done():
-		}
-	}
-}
-
-// SendDue sends what is left in the outbox, such as what others could not send while no worker runs.
-func (e *Engine) SendDue(ctx context.Context) error {
-	for {
-		if some, err := e.sendSome(ctx); err != nil || !some {
-			return err
 		}
 	}
 }
@@ -202,5 +197,9 @@ func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
 	if err := e.restoreSchedules(ctx); err != nil {
 		return units, err
 	}
-	return units, e.SendDue(ctx)
+	for {
+		if some, err := e.sendSome(ctx); err != nil || !some {
+			return units, err
+		}
+	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -161,6 +163,22 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
+// TestFairnessKeys are short enough for Temporal, and differ where tenants do.
+func TestFairnessKeys(t *testing.T) {
+	long := strings.Repeat("é", 35)
+	keys := map[string]bool{}
+	for _, tenant := range []string{long, long + "a", long + "b", strings.Repeat("x", 100), "a" + strings.Repeat("é", 40)} {
+		key := fairnessKey(tenant)
+		if len(key) > maxFairnessKey || !utf8.ValidString(key) || keys[key] || !strings.HasPrefix(key, tenant[:2]) {
+			t.Errorf("%q is %q", tenant, key)
+		}
+		keys[key] = true
+	}
+	if key := fairnessKey(strings.Repeat("x", maxFairnessKey)); key != strings.Repeat("x", maxFairnessKey) {
+		t.Errorf("a name that Temporal takes is %q", key)
+	}
+}
+
 // TestALostTurnIsScheduledAgain at once, and so is one whose worker was shut down.
 func TestALostTurnIsScheduledAgain(t *testing.T) {
 	b := &table{open: []string{"s/1", "s/2"}}
@@ -196,11 +214,18 @@ func TestAUnitThatNobodyCanRun(t *testing.T) {
 		if number == 15 {
 			return nil, nil
 		}
-		return &TurnOutput{Attempt: number, Retry: true, Failed: true, Next: b.next()}, nil
+		return &TurnOutput{Attempt: number, Retry: true, Failed: true, Grown: number == 7, Next: b.next()}, nil
 	}
 	signal(env, 0, "s/1")
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)
 	finish(t, env, Input{})
+	var given []int // an unreachable database says nothing about the unit, and an event begins anew
+	for _, in := range b.asked {
+		given = append(given, in.GivenBack)
+	}
+	if want := []int{0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}; !slices.Equal(given, want) {
+		t.Errorf("given back %v times, want %v", given, want)
+	}
 	for n := 1; n < len(b.took); n++ {
 		if pause, want := b.took[n].Sub(b.took[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(
 			minDelay,
@@ -248,7 +273,9 @@ func TestACancelledWorkflow(t *testing.T) {
 	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) || len(b.open) > 0 {
 		t.Errorf("%v; %v are open", err, b.open)
 	}
-	if last := b.asked[len(b.asked)-1]; last.Unit != "s/2" || last.Cancel != byTemporal {
+	first, last := b.asked[0], b.asked[len(b.asked)-1]
+	if last.Unit != "s/2" || last.Cancel != byTemporal || last.Cancelled.IsZero() ||
+		!first.Cancelled.IsZero() && !first.Cancelled.Equal(last.Cancelled) {
 		t.Errorf("%+v", b.asked)
 	}
 }

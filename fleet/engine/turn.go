@@ -74,12 +74,25 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 		defer stop()
 	}
 	if err != nil {
-		return TurnOutput{}, err
+		return TurnOutput{}, w.engine.private("cannot run a task; Temporal schedules it again", in.Unit, err)
 	}
 	if a != nil {
 		w.Run(t.life, *a, t.cancelled)
 	}
-	return w.output(context.WithoutCancel(ctx), in.Unit, a)
+	out, err := w.output(context.WithoutCancel(ctx), in.Unit, a)
+	return out, w.engine.private("cannot read the state of a task; Temporal schedules it again", in.Unit, err)
+}
+
+// errPrivate is what Temporal learns of an error of the database, whose text can have addresses and names.
+var errPrivate = errors.New("the worker could not use its database; the worker's log has the reason")
+
+// private logs an error of an activity and returns what Temporal may store of it.
+func (e *Engine) private(message, task string, err error) error {
+	if err == nil || errors.Is(err, errStale) || errors.As(err, new(*temporal.ApplicationError)) {
+		return err
+	}
+	e.logger.Warn(message, "task", task, "error", err)
+	return errPrivate
 }
 
 // claim begins the heartbeats and takes the unit; nil if it is not the unit's turn. The caller calls

@@ -60,6 +60,7 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	defer stop()
 	loops.Go(func() { e.sendDue(life) })
 	loops.Go(func() { e.watch(life) })
+	loops.Go(func() { e.watchLost(life) })
 	loops.Go(func() { k.listen(life) })
 	fatal := make(chan error, 1)
 	s, err := k.start(ctx, fatal)

@@ -208,7 +208,8 @@ const cancel = `
 WITH c AS (
 	UPDATE settle_fleet.unit SET ` + cancelUnit + `,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
-	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') AND created <= coalesce($5, 'infinity') RETURNING state = 'running' AS running, cancel, queue
+	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') AND ($5::timestamptz IS NULL OR created <= $5)
+	RETURNING state = 'running' AS running, cancel, queue
 )
 SELECT running, cancel, queue, CASE WHEN running THEN pg_notify($4, $1 || ' ' || left(cancel, 1000))::text END
 FROM c`

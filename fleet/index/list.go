@@ -109,8 +109,10 @@ type Counts struct {
 	Tokens   int64
 	USD      float64
 	Unpriced int
-	// Outbox is how many units Temporal does not know yet.
-	Outbox int
+	// Outbox is how many units Temporal does not know yet, and OutboxAge the seconds since the first of them was
+	// submitted.
+	Outbox    int
+	OutboxAge float64
 }
 
 // tally reads columns of the index unit_tally only, unless the filter needs others.
@@ -132,13 +134,26 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 		&c.Unpriced)
 	if err == nil {
 		err = x.pool.QueryRow(
-			ctx, `SELECT count(*) FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
-		).Scan(&c.Outbox)
+			ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
+			FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
+		).Scan(&c.Outbox, &c.OutboxAge)
 	}
 	if err != nil {
 		return c, fmt.Errorf("cannot count tasks: %w", err)
 	}
 	return c, nil
+}
+
+// Outbox returns how many units of the fleet Temporal does not know yet, and the time since the first of them was
+// submitted.
+func (x *Index) Outbox(ctx context.Context) (n int, age time.Duration, err error) {
+	var seconds float64
+	err = x.pool.QueryRow(ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
+		FROM settle_fleet.unit WHERE outbox IS NOT NULL`).Scan(&n, &seconds)
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot count the tasks in the outbox: %w", err)
+	}
+	return n, time.Duration(seconds * float64(time.Second)), nil
 }
 
 // Open returns how many of the units that the filter chooses have not ended and do not wait for a

@@ -108,6 +108,33 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
+// Idle returns up to limit sessions, at random, that have units which have not ended, which Temporal was sent, and which
+// have not changed for a while.
+func (x *Index) Idle(ctx context.Context, queue string, idle time.Duration, limit int) ([]string, error) {
+	rows, err := x.pool.Query(ctx, `SELECT session FROM (
+		SELECT DISTINCT session FROM settle_fleet.unit WHERE queue = $1 AND state <> 'ended' AND outbox IS NULL
+			AND greatest(created, taken) < now() - $2::interval
+	) s ORDER BY random() LIMIT $3`, queue, idle, limit)
+	if err == nil {
+		var sessions []string
+		if sessions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
+			return sessions, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find sessions whose tasks wait: %w", err)
+}
+
+// Resend puts the units of a session which have not ended, and which Temporal was sent, into the outbox once more, and
+// returns how many. What Temporal has is not changed by that. Without a session, it does so with all units of the queue.
+func (x *Index) Resend(ctx context.Context, queue, session string) (units int64, err error) {
+	tag, err := x.pool.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now()
+		WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox IS NULL`, queue, session)
+	if err != nil {
+		return 0, fmt.Errorf("cannot put tasks into the outbox: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
 // Abandonment is a session that Temporal does not run any more.
 type Abandonment struct {
 	Queue, Session string

@@ -39,8 +39,10 @@ func scrape(t *testing.T, m *Metrics) (families map[string]*dto.MetricFamily, te
 // TestMetrics: what a worker does is counted.
 func TestMetrics(t *testing.T) {
 	var failure error
-	m := New(4, func() int64 { return 17 }, func(context.Context) ([]Size, error) {
-		return []Size{{Tenant: "a", Queued: 5, Running: 2}}, failure
+	m := New(4, func() int64 { return 17 }, func(context.Context) (State, error) {
+		return State{
+			Tenants: []Size{{Tenant: "a", Queued: 5, Running: 2}}, Outbox: 3, OutboxAge: time.Minute,
+		}, failure
 	})
 	a := fleet.Attempt{Number: 1, Age: 3 * time.Second, Task: fleet.Task{Tenant: "a"}}
 	m.Began(a)
@@ -81,6 +83,8 @@ func TestMetrics(t *testing.T) {
 		`settle_fleet_log_transactions_total 17`,
 		`settle_fleet_units{state="queued",tenant="a"} 5`,
 		`settle_fleet_units{state="running",tenant="a"} 2`,
+		`settle_fleet_outbox 3`,
+		`settle_fleet_outbox_age_seconds 60`,
 		`settle_fleet_database_up 1`,
 		`settle_turns_total{cause="interrupted",outcome="aborted"} 1`,
 		`settle_turns_running 0`,
@@ -149,7 +153,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 // used returns metrics that each have a value.
 func used(t *testing.T) *Metrics {
 	t.Helper()
-	m := New(4, func() int64 { return 1 }, func(context.Context) ([]Size, error) { return []Size{{Tenant: "a"}}, nil })
+	m := New(4, func() int64 { return 1 }, func(context.Context) (State, error) {
+		return State{Tenants: []Size{{Tenant: "a"}}}, nil
+	})
 	a := fleet.Attempt{Number: 1}
 	m.Began(a)
 	m.Ended(a, &fleet.Result{Outcome: event.Completed}, time.Second)

@@ -13,8 +13,16 @@ type Size struct {
 	Queued, Running, Held int
 }
 
-// Queue returns the units of the fleet that have not ended, by tenant.
-type Queue func(context.Context) ([]Size, error)
+// State is what the database knows of the units that have not ended.
+type State struct {
+	Tenants []Size
+	// Outbox is how many units Temporal does not know yet, and OutboxAge how long ago the first of them was submitted.
+	Outbox    int
+	OutboxAge time.Duration
+}
+
+// Queue returns the state of the fleet's units.
+type Queue func(context.Context) (State, error)
 
 // scrapeTimeout bounds the question of a scrape.
 const scrapeTimeout = 5 * time.Second
@@ -35,9 +43,21 @@ func (*queued) up() *prometheus.Desc {
 	)
 }
 
+func (*queued) outbox() *prometheus.Desc {
+	return prometheus.NewDesc(
+		"settle_fleet_outbox", "Tasks of the whole fleet that Temporal does not know yet.", nil, nil,
+	)
+}
+
+func (*queued) outboxAge() *prometheus.Desc {
+	return prometheus.NewDesc(
+		"settle_fleet_outbox_age_seconds", "Time since the submission of the oldest task in settle_fleet_outbox.", nil, nil,
+	)
+}
+
 // Describe implements [prometheus.Collector].
 func (q *queued) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.units(), q.up()} {
+	for _, d := range []*prometheus.Desc{q.units(), q.outbox(), q.outboxAge(), q.up()} {
 		to <- d // the registry reads it
 	}
 }
@@ -47,11 +67,14 @@ func (q *queued) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	up := 1.0
-	sizes, err := q.ask(ctx)
+	fleet, err := q.ask(ctx)
 	if err != nil {
 		up = 0
+	} else {
+		to <- prometheus.MustNewConstMetric(q.outbox(), prometheus.GaugeValue, float64(fleet.Outbox))        // the registry reads it
+		to <- prometheus.MustNewConstMetric(q.outboxAge(), prometheus.GaugeValue, fleet.OutboxAge.Seconds()) // the registry reads it
 	}
-	for _, s := range sizes {
+	for _, s := range fleet.Tenants {
 		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {
 			to <- prometheus.MustNewConstMetric(q.units(), prometheus.GaugeValue, float64(n), state, s.Tenant) // the registry reads it
 		}

@@ -115,6 +115,10 @@ func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
 		return err
 	}
 	defer fleet.close()
+	// A power cut can lose what Temporal's development server had.
+	if _, err := fleet.index.Resend(ctx, fleet.engine.Queue(), ""); err != nil {
+		return failed(err)
+	}
 	return f.run(cmd, fleet)
 }
 

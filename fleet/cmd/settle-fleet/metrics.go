@@ -18,7 +18,7 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 	if f.metrics == "" {
 		return func() {}, nil
 	}
-	m := metrics.New(f.slots, to.logs.Commits, to.sizes)
+	m := metrics.New(f.slots, to.logs.Commits, to.queue)
 	c.Metrics, c.Observer = m, m.Observer()
 	host, port, err := net.SplitHostPort(f.metrics)
 	if err != nil {
@@ -51,12 +51,16 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 // metricsTimeout bounds a scrape.
 const metricsTimeout = 30 * time.Second
 
-// sizes returns how many units of each tenant wait and run.
-func (f *fleetOf) sizes(ctx context.Context) ([]metrics.Size, error) {
+// queue returns how many units of each tenant wait and run, and what Temporal does not know yet.
+func (f *fleetOf) queue(ctx context.Context) (s metrics.State, err error) {
 	tenants, err := f.index.Tenants(ctx)
-	list := make([]metrics.Size, len(tenants))
-	for n, t := range tenants {
-		list[n] = metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running, Held: t.Held}
+	if err == nil {
+		s.Outbox, s.OutboxAge, err = f.index.Outbox(ctx)
 	}
-	return list, err
+	for _, t := range tenants {
+		s.Tenants = append(
+			s.Tenants, metrics.Size{Tenant: t.Name, Queued: t.Queued, Running: t.Running, Held: t.Held},
+		)
+	}
+	return s, err
 }

@@ -107,12 +107,18 @@ func heldText(c index.Counts) string {
 	return fmt.Sprintf(", held %d (settle-fleet approvals)", c.Held)
 }
 
-// outboxText says how many tasks wait until Temporal can be reached.
+// outboxText says how many tasks Temporal does not have, and, if that takes long, where the reason is.
 func outboxText(c index.Counts) string {
-	if c.Outbox == 0 {
+	age := time.Duration(c.OutboxAge * float64(time.Second)).Round(time.Second)
+	switch {
+	case c.Outbox == 0:
 		return ""
+	case age < index.SendDelay:
+		return fmt.Sprintf("; %d not yet sent to Temporal", c.Outbox)
 	}
-	return fmt.Sprintf("; %d not yet sent to Temporal", c.Outbox)
+	return fmt.Sprintf(
+		"; %d not yet sent to Temporal (the oldest is %s old; submit and the workers' logs say why)", c.Outbox, age,
+	)
 }
 
 // usageText describes the usage of the ended tasks.

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/settle-agent/settle/fleet/index"
+)
+
+const (
+	// lostDelay is how often, on average, a worker looks for units that Temporal was sent and does not have, and how
+	// old their last change is. A power cut of Temporal's development server loses them.
+	lostDelay = 5 * time.Minute
+	// maxLooks is how many sessions a worker asks Temporal for at a time. They are drawn: several workers find all.
+	maxLooks = 200
+)
+
+// watchLost sends lost units again, until ctx ends.
+func (e *Engine) watchLost(ctx context.Context) {
+	for {
+		delay := time.Duration((0.5 + rand.Float64()) * float64(lostDelay)) //nolint:gosec // it spreads load
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		units, err := e.SendLost(ctx, lostDelay)
+		if err != nil && ctx.Err() == nil {
+			e.logger.Warn("cannot look for tasks that Temporal has lost; the worker looks again", "error", err)
+		}
+		if units > 0 {
+			e.logger.Warn("Temporal did not have tasks that it was sent; they are sent again", "tasks", units)
+		}
+	}
+}
+
+// SendLost looks at sessions with open units that Temporal was sent and that have not changed for a while. If Temporal
+// runs no workflow for a session, its units go into the outbox once more; if somebody has terminated it, they
+// end. SendLost returns how many units that are.
+func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64, err error) {
+	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, maxLooks)
+	if err != nil {
+		return 0, err
+	}
+	for _, session := range sessions {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		latest, err := e.client.DescribeWorkflowExecution(call, workflowID(e.options.Queue, session), "")
+		cancel()
+		if err != nil && !missing(err) {
+			return units, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
+		}
+		var n int64
+		info := latest.GetWorkflowExecutionInfo()
+		switch info.GetStatus() {
+		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:
+			continue
+		case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
+			enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+			n, err = e.Index.Abandon(ctx, index.Abandonment{
+				Queue: e.options.Queue, Session: session, By: byTermination, Before: info.GetCloseTime().AsTime(),
+			})
+		default:
+			n, err = e.Index.Resend(ctx, e.options.Queue, session)
+		}
+		if units += n; err != nil {
+			return units, err
+		}
+	}
+	return units, nil
+}
