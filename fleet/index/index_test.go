@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,25 @@ func TestRecover(t *testing.T) {
 	}
 	if a := claim(t, p, "b/1", "w"); a == nil || a.Epoch <= runs.Epoch+1000 {
 		t.Errorf("%+v", a)
+	}
+	// Sessions that the restored database does not know had epochs as well.
+	for n, last := 0, runs.Epoch; n < 2; n++ {
+		session := fmt.Sprint("forgotten", n)
+		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
+		a := claim(t, p, session+"/1", "w")
+		if a == nil || a.Epoch <= last+1000 {
+			t.Errorf("after %d: %+v", last, a)
+		}
+		last = a.Epoch
+		if _, err := p.Pool.Exec(t.Context(), `DELETE FROM settle_fleet.session WHERE id = $1`, session); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Index.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if newest, err := p.Index.Newest(t.Context()); err != nil || newest.IsZero() {
+		t.Error(newest, err)
 	}
 }
 

@@ -165,12 +165,22 @@ func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err er
 	return units, nil
 }
 
-// Recover raises the fencing epochs of all sessions that have units which have not ended, so
-// that no worker of before can write their logs, and puts these units into the outbox. It
-// returns how many units that are.
+// Recover raises the fencing epochs of all sessions, also of those that a restored database does not know and that are
+// made again, so that no worker of before can write their logs. It puts the units that have not ended into the
+// outbox, and returns how many they are.
 func (x *Index) Recover(ctx context.Context) (units int64, err error) {
 	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE settle_fleet.session SET epoch = epoch + $1`, recoverStep); err != nil {
+			return err
+		}
+		var floor int64
+		if err := tx.QueryRow(ctx, epochFloor, recoverStep).Scan(&floor); err != nil {
+			return err
+		}
+		// The floor is the default of the column, so that programs of every version begin there.
+		if _, err := tx.Exec(
+			ctx, fmt.Sprintf(`ALTER TABLE settle_fleet.session ALTER COLUMN epoch SET DEFAULT %d`, floor),
+		); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now() WHERE state <> 'ended'`)
@@ -181,6 +191,25 @@ func (x *Index) Recover(ctx context.Context) (units int64, err error) {
 		return 0, fmt.Errorf("cannot recover the fleet: %w", err)
 	}
 	return units, nil
+}
+
+// epochFloor is above all epochs that sessions have, and above those that sessions began with.
+const epochFloor = `
+SELECT greatest((SELECT max(epoch) FROM settle_fleet.session), substring(pg_get_expr(d.adbin, d.adrelid) from '\d+')::bigint + $1)
+FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+WHERE d.adrelid = 'settle_fleet.session'::regclass AND a.attname = 'epoch'`
+
+// Newest returns the time of the last change of a session, as far as the database knows; zero if there is none. What
+// was restored from a backup does not know what happened after that.
+func (x *Index) Newest(ctx context.Context) (at time.Time, err error) {
+	var newest *time.Time
+	if err := x.pool.QueryRow(ctx, `SELECT max(updated) FROM settle_fleet.session`).Scan(&newest); err != nil {
+		return at, fmt.Errorf("cannot find the newest change in the database: %w", err)
+	}
+	if newest != nil {
+		at = *newest
+	}
+	return at, nil
 }
 
 // recoverStep is more than the epochs that a session can have had since the backup that the

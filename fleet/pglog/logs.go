@@ -138,9 +138,11 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 	o := &sessionLog{logs: l, session: session, epoch: epoch}
 	o.end.Store(math.MaxInt64) // unknown
 	if !granted {
-		err := l.pool.QueryRow(ctx, `INSERT INTO settle_fleet.session (id, epoch) VALUES ($1, 1)
-			ON CONFLICT (id) DO UPDATE SET epoch = session.epoch + 1 RETURNING epoch, born`, session).Scan(&o.epoch, &o.born)
-		if err != nil {
+		batch := &pgx.Batch{} // one transaction; a new session begins with the epoch that recover has left
+		batch.Queue(`INSERT INTO settle_fleet.session (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`, session)
+		batch.Queue(`UPDATE settle_fleet.session SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch, born`, session).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&o.epoch, &o.born) })
+		if err := l.pool.SendBatch(ctx, batch).Close(); err != nil {
 			return nil, fmt.Errorf("cannot take the session over in the database: %w", err)
 		}
 		return o, nil

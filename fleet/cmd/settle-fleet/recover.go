@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -10,10 +11,14 @@ const recoverHelp = `Continue after a restored database, or after a loss of Temp
 
 Stop all workers first. recover raises the fencing epochs of all sessions, so that no
 worker of before can write a log, and submits to Temporal again every task that the
-database knows and that has not ended. A turn that was open continues from its log; no call
-runs twice. Then start the workers.
+database knows and that has not ended. A turn that was open continues from its log. Then
+start the workers. recover can be repeated.
 
-It changes nothing for tasks that have ended, and can be repeated.`
+If only Temporal's state is lost, nothing else is, and no call runs twice. A restored
+database is as old as its backup, and recover prints how old that is. What happened since
+then is lost: tasks that have ended since then run again, with their calls; tasks and
+verdicts that were accepted since then are unknown. Submit such tasks again. To lose less,
+archive the write-ahead log of Postgres, and restore to its end.`
 
 func newRecover(d *database) *cobra.Command {
 	return &cobra.Command{
@@ -25,14 +30,30 @@ func newRecover(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
+			newest, err := f.index.Newest(cmd.Context())
+			if err != nil {
+				return failed(err)
+			}
 			n, err := f.engine.Recover(cmd.Context())
 			if err != nil {
 				return failed(err)
 			}
 			_, err = fmt.Fprintf(
-				cmd.OutOrStdout(), "tasks that have not ended, and were submitted to Temporal again: %d\n", n,
+				cmd.OutOrStdout(), "%stasks that have not ended, and were submitted to Temporal again: %d\n",
+				newestText(newest, time.Now()), n,
 			)
 			return failed(err)
 		},
 	}
+}
+
+// newestText says how old the database's knowledge is.
+func newestText(newest, now time.Time) string {
+	if newest.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(
+		"the newest change in the database is from %s (%s ago)\n", newest.UTC().Format(time.RFC3339),
+		now.Sub(newest).Round(time.Second),
+	)
 }
