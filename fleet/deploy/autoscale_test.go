@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/yaml"
@@ -22,6 +23,7 @@ type schema struct {
 	Required   []string          `json:"required"`
 	Items      *schema           `json:"items"`
 	Additional *schema           `json:"additionalProperties"`
+	Open       bool              `json:"x-kubernetes-preserve-unknown-fields"`
 }
 
 // check returns what in a value does not satisfy the schema.
@@ -34,6 +36,7 @@ func (s schema) check(at string, value any) (problems []string) {
 			switch p, known := s.Properties[name]; {
 			case known:
 				problems = append(problems, p.check(at+"."+name, part)...)
+			case s.Open: // Kubernetes' own types
 			case s.Additional != nil:
 				problems = append(problems, s.Additional.check(at+"."+name, part)...)
 			default:
@@ -61,8 +64,8 @@ func (s schema) check(at string, value any) (problems []string) {
 	return problems
 }
 
-// scaled is the ScaledObject of the manifests.
-func scaled(t *testing.T) (spec map[string]any, metadata map[string]string) {
+// scaled is the ScaledObject of the manifests, with the metadata of its triggers by their type.
+func scaled(t *testing.T) (spec map[string]any, metadata map[string]map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile("kubernetes/autoscale.yaml")
 	if err != nil {
@@ -76,38 +79,30 @@ func scaled(t *testing.T) (spec map[string]any, metadata map[string]string) {
 		object.Kind != "ScaledObject" {
 		t.Fatalf("%+v, %v", object, err)
 	}
-	trigger := object.Spec["triggers"].([]any)[0].(map[string]any)
-	metadata = map[string]string{}
-	for name, value := range trigger["metadata"].(map[string]any) {
-		metadata[name] = value.(string)
+	metadata = map[string]map[string]string{}
+	for _, one := range object.Spec["triggers"].([]any) {
+		trigger := one.(map[string]any)
+		of := map[string]string{}
+		for name, value := range trigger["metadata"].(map[string]any) {
+			of[name] = value.(string)
+		}
+		metadata[trigger["type"].(string)] = of
 	}
 	return object.Spec, metadata
 }
 
-// TestAutoscaling: the ScaledObject satisfies KEDA's schema and that of its Temporal scaler,
-// and its numbers are those of the workers.
-func TestAutoscaling(t *testing.T) {
-	text, err := os.ReadFile("testdata/keda.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keda struct {
-		Spec     schema
-		Temporal []struct {
-			Name, Deprecated string
-			Optional         bool
-			Default          any
-		}
-	}
-	if err := json.Unmarshal(text, &keda); err != nil {
-		t.Fatal(err)
-	}
-	spec, metadata := scaled(t)
-	if problems := keda.Spec.check("spec", spec); len(problems) > 0 {
-		t.Error(problems)
-	}
+// parameter is one of a scaler.
+type parameter struct {
+	Name, Deprecated string
+	Optional         bool
+	Default          any
+}
+
+// checkScaler checks the parameters of a trigger.
+func checkScaler(t *testing.T, all []parameter, metadata map[string]string) {
+	t.Helper()
 	known := map[string]bool{}
-	for _, p := range keda.Temporal {
+	for _, p := range all {
 		known[p.Name] = p.Deprecated == ""
 		if _, given := metadata[p.Name]; !given && !p.Optional && p.Default == nil {
 			t.Errorf("the scaler needs %s", p.Name)
@@ -118,10 +113,38 @@ func TestAutoscaling(t *testing.T) {
 			t.Errorf("the scaler has no parameter %s", name)
 		}
 	}
+}
+
+// TestAutoscaling: the ScaledObject satisfies KEDA's schema and those of its scalers,
+// and its numbers are those of the workers.
+func TestAutoscaling(t *testing.T) {
+	text, err := os.ReadFile("testdata/keda.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keda struct {
+		Spec                 schema
+		Temporal, Postgresql []parameter
+	}
+	if err := json.Unmarshal(text, &keda); err != nil {
+		t.Fatal(err)
+	}
+	spec, metadata := scaled(t)
+	if problems := keda.Spec.check("spec", spec); len(problems) > 0 {
+		t.Error(problems)
+	}
+	temporal, database := metadata["temporal"], metadata["postgresql"]
+	checkScaler(t, keda.Temporal, temporal)
+	checkScaler(t, keda.Postgresql, database)
 	worker := manifest[appsv1.Deployment](t, "worker.yaml", "apps/v1", "Deployment")
 	args := worker.Spec.Template.Spec.Containers[0].Args
-	if slots := args[slices.Index(args, "--slots")+1]; metadata["targetQueueSize"] != slots {
-		t.Errorf("a worker has %s slots, and the backlog for each is %s", slots, metadata["targetQueueSize"])
+	if slots := args[slices.Index(args, "--slots")+1]; temporal["targetQueueSize"] != slots ||
+		database["targetQueryValue"] != slots {
+		t.Errorf("a worker has %s slots, and the targets are %q and %q", slots, temporal["targetQueueSize"],
+			database["targetQueryValue"])
+	}
+	if worker.Spec.Replicas != nil {
+		t.Error("each kubectl apply of the workers would overrule the scaler")
 	}
 	if name := spec["scaleTargetRef"].(map[string]any)["name"]; name != worker.Name {
 		t.Errorf("it scales %v, and the workers are %s", name, worker.Name)
@@ -134,8 +157,33 @@ func TestAutoscaling(t *testing.T) {
 			"metadata.name": "x",
 		},
 	)
-	if env["TEMPORAL_ADDRESS"] != metadata["endpoint"] || env["TEMPORAL_NAMESPACE"] != metadata["namespace"] {
-		t.Errorf("workers use Temporal at %q, and the scaler at %q", env["TEMPORAL_ADDRESS"], metadata["endpoint"])
+	if env["TEMPORAL_ADDRESS"] != temporal["endpoint"] || env["TEMPORAL_NAMESPACE"] != temporal["namespace"] {
+		t.Errorf("workers use Temporal at %q, and the scaler at %q", env["TEMPORAL_ADDRESS"], temporal["endpoint"])
+	}
+	if env[database["connectionFromEnv"]] != "x" {
+		t.Errorf("workers have no database in %s", database["connectionFromEnv"])
+	}
+}
+
+// TestScaleDown: the pause before workers are removed is that of their drain, in Kubernetes' own terms.
+func TestScaleDown(t *testing.T) {
+	spec, _ := scaled(t)
+	text, err := yaml.Marshal(spec["advanced"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var advanced struct {
+		HorizontalPodAutoscalerConfig struct {
+			Behavior autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior"`
+		} `json:"horizontalPodAutoscalerConfig"`
+	}
+	if err := yaml.UnmarshalStrict(text, &advanced); err != nil {
+		t.Fatal(err)
+	}
+	down := advanced.HorizontalPodAutoscalerConfig.Behavior.ScaleDown
+	if down == nil || down.StabilizationWindowSeconds == nil || *down.StabilizationWindowSeconds < drainSeconds ||
+		len(down.Policies) == 0 || down.Policies[0].Type != autoscalingv2.PercentScalingPolicy {
+		t.Errorf("%s", text)
 	}
 }
 
@@ -184,12 +232,11 @@ func TestNetworkPolicy(t *testing.T) {
 			}
 		}
 	}
-	_, temporal, _ := strings.Cut(first(scaled(t))["endpoint"], ":")
+	_, metadata := scaled(t)
+	_, temporal, _ := strings.Cut(metadata["temporal"]["endpoint"], ":")
 	for _, port := range []string{"53", "5432", "443", temporal} {
 		if _, err := strconv.Atoi(port); err != nil || !ports[port] {
 			t.Errorf("pods do not reach port %q", port)
 		}
 	}
 }
-
-func first(_ map[string]any, metadata map[string]string) map[string]string { return metadata }

@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -71,6 +72,36 @@ func TestTasksOfTwoQueues(t *testing.T) {
 	}
 	if b := claim(t, p, "s/2", "w2"); b == nil || b.Lost != 0 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// TestScalersQuery: the query of the manifest counts sessions that need a worker.
+func TestScalersQuery(t *testing.T) {
+	p := fleettest.New(t, &server)
+	manifest, err := os.ReadFile("../deploy/kubernetes/autoscale.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, query, _ := strings.Cut(string(manifest), ` query: "`)
+	query, _, found := strings.Cut(query, `"`)
+	if !found {
+		t.Fatal("the manifest has no query")
+	}
+	for _, session := range []string{"ended", "held", "runs", "waits"} {
+		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
+	}
+	p.Submit(t, fleet.Task{Session: "waits", Input: "2", Prompt: "work"})
+	if err := accept(t, p, "other", fleet.Task{Session: "elsewhere", Prompt: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	hold(t, p, "held/1", "c")
+	claim(t, p, "runs/1", "w")
+	if err := p.Index.End(t.Context(), *claim(t, p, "ended/1", "w"), done()); err != nil {
+		t.Fatal(err)
+	}
+	var n float64
+	if err := p.Pool.QueryRow(t.Context(), query).Scan(&n); err != nil || n != 2 {
+		t.Errorf("%v sessions, %v", n, err)
 	}
 }
 

@@ -66,8 +66,12 @@ func (f *engineFlags) define(cmd *cobra.Command) {
 // minSilence is the shortest time after which a turn counts as lost.
 const minSilence = time.Second
 
-// check refuses what no engine can have.
+// check refuses what no engine can have. The ids of workflows have the queue before a colon: with a colon in it,
+// sessions of two queues could have the same id.
 func (f *engineFlags) check() error {
+	if queue := cmp.Or(f.queue, os.Getenv(queueVar)); strings.Contains(queue, ":") {
+		return fmt.Errorf("cannot use the task queue %q: its name has a colon", queue)
+	}
 	if f.silence < minSilence {
 		return fmt.Errorf("--heartbeat-timeout must be at least %s", minSilence)
 	}

@@ -39,7 +39,7 @@ func (y *tenancy) define(cmd *cobra.Command) {
 	flags.StringVar(&y.isolation, "isolation", isolationNone,
 		"`none`, sandbox or hands: what keeps tenants apart; with none, the worker runs tasks of one tenant only")
 	flags.StringVar(&y.tenant, "tenant", "",
-		"with --isolation none, run only tasks of tenant `NAME`; default: "+fleet.DefaultTenant)
+		"with --isolation none, run only tasks of tenant `NAME`, and give others back; default: "+fleet.DefaultTenant)
 	flags.StringVar(&y.dirs, "tenant-dirs", "",
 		"with --isolation sandbox, tasks without a repository must work in `DIR`/TENANT")
 }

@@ -19,7 +19,8 @@ A task belongs to the tenant in its field "tenant" or in submit --tenant, or to
 proportion to its weight, independent of their number: Temporal's fairness keys do that.
 
 To bound how many tasks of a tenant run at a time, give the tenant a task queue of its own
-(submit --queue NAME) and workers for it (worker --queue NAME --slots N).`
+(submit --queue NAME --tenant TENANT) and workers for it (worker --queue NAME --tenant
+TENANT --slots N). The tasks of one session are in one task queue until they have ended.`
 
 func newTenant(d *database) *cobra.Command {
 	return newGroup("tenant", "Set the shares of tenants, and list them", tenantHelp, newTenantSet(d), newTenantList(d))
