@@ -41,7 +41,7 @@ func (e *Engine) watchLost(ctx context.Context) {
 }
 
 // SendLost looks at sessions with open units that Temporal was sent and that have not changed for a while. If Temporal
-// runs no workflow for a session, its units go into the outbox once more; if somebody has terminated it, they
+// runs no workflow for a session, its units go into the outbox once more; if the workflow was terminated, they
 // end. SendLost returns how many units that are.
 func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64, err error) {
 	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, maxLooks)

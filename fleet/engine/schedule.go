@@ -195,7 +195,9 @@ func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (un
 	s.Task.Session, s.Task.Input = name+"-"+strings.ReplaceAll(at, ":", ""), ""
 	task, err := s.Task.Complete()
 	if err != nil {
-		return "", temporal.NewNonRetryableApplicationError("cannot submit the task: settle-fleet schedule list has it", "invalid", nil)
+		return "", temporal.NewNonRetryableApplicationError(
+			"cannot submit the task: settle-fleet schedule list has it", "invalid", nil,
+		)
 	}
 	_, err = e.Submit(ctx, []fleet.Task{task})
 	return task.ID(), err

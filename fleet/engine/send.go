@@ -30,8 +30,8 @@ const (
 	decisionTimeout = 3 * time.Second
 )
 
-// Send sends units to Temporal that were accepted. What it cannot send stays in the outbox. It also sends some of what
-// others have left there: while no worker runs, nobody else does.
+// Send sends units to Temporal that were accepted. Units that Temporal does not take stay in the outbox. Send also sends
+// units that earlier submissions left there: while no worker runs, no other program does.
 func (e *Engine) Send(ctx context.Context, units []string) error {
 	for len(units) > 0 {
 		part := units[:min(sendSize, len(units))]
@@ -82,7 +82,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 	var mu sync.Mutex
 	var sent []index.Parcel
 	var failures []error
-	away := false // nothing reaches Temporal
+	unreached := false // Temporal does not answer
 	next := make(chan index.Parcel, len(parcels))
 	for _, p := range parcels {
 		next <- p // has room
@@ -93,7 +93,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 		calls.Go(func() { // ends with the parcels; a call is bounded
 			for p := range next {
 				mu.Lock()
-				stop := away
+				stop := unreached
 				mu.Unlock()
 				if stop {
 					return
@@ -101,7 +101,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 				err := e.signal(ctx, p)
 				mu.Lock()
 				if err != nil {
-					failures, away = append(failures, err), away || unreachable(err)
+					failures, unreached = append(failures, err), unreached || unreachable(err)
 				} else {
 					sent = append(sent, p)
 				}
@@ -121,7 +121,7 @@ func summary(failures []error) error {
 	case 1:
 		return failures[0]
 	}
-	return fmt.Errorf("%w; so do %d others", failures[0], len(failures)-1)
+	return fmt.Errorf("%w; %d other sessions failed, too", failures[0], len(failures)-1)
 }
 
 // signal has the session's workflow learn of its tasks, and starts it if there is none. The

@@ -46,7 +46,9 @@ func (r *recorder) SignalWithStartWorkflow(
 }
 
 // DescribeWorkflowExecution implements [client.Client].
-func (r *recorder) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (r *recorder) DescribeWorkflowExecution(
+	_ context.Context, id, _ string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	info := r.states[id]
 	if info == nil {
 		return nil, serviceerror.NewNotFound("none")

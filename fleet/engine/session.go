@@ -59,7 +59,7 @@ type TurnInput struct {
 	// submitted later runs. Workflows that an older version has decided about do not say when.
 	Cancel    string    `json:"cancel,omitempty"`
 	Cancelled time.Time `json:"cancelled,omitzero"`
-	// GivenBack is that of [fleet.Attempt].
+	// GivenBack is for [fleet.Attempt].
 	GivenBack int `json:"given_back,omitempty"`
 }
 
@@ -135,7 +135,7 @@ func (s *run) drain() {
 	}
 }
 
-// cancel notes that somebody has cancelled the workflow.
+// cancel notes that the workflow was cancelled.
 func (s *run) cancel() {
 	if s.Cancel == "" {
 		s.Cancel, s.Cancelled = byTemporal, workflow.Now(s.ctx)

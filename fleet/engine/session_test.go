@@ -167,7 +167,9 @@ func TestPriorities(t *testing.T) {
 func TestFairnessKeys(t *testing.T) {
 	long := strings.Repeat("é", 35)
 	keys := map[string]bool{}
-	for _, tenant := range []string{long, long + "a", long + "b", strings.Repeat("x", 100), "a" + strings.Repeat("é", 40)} {
+	for _, tenant := range []string{
+		long, long + "a", long + "b", strings.Repeat("x", 100), "a" + strings.Repeat("é", 40),
+	} {
 		key := fairnessKey(tenant)
 		if len(key) > maxFairnessKey || !utf8.ValidString(key) || keys[key] || !strings.HasPrefix(key, tenant[:2]) {
 			t.Errorf("%q is %q", tenant, key)

@@ -53,7 +53,7 @@ func (e *Engine) watch(ctx context.Context) {
 	}
 }
 
-// EndTerminated ends the tasks of sessions whose workflow somebody has terminated since then, and
+// EndTerminated ends the tasks of sessions whose workflow was terminated since then, and
 // returns how many. A task that no worker has had ends at once. Of the others, a worker writes the
 // endings: they are cancelled, and sent to Temporal again. A session that has a new workflow, after
 // another task or a recovery, continues.

@@ -30,21 +30,23 @@ const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coales
 
 func (r *Ref) fields() []any { return []any{&r.Unit, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
 
-// first is the unit that is next (C3), of those of the session $1 that are in the task queue of the unit $2: the one
-// that runs, or whose worker died; else one that was given back in the middle of its work, so that no other unit's turn
-// comes between; else the one that was submitted first. A unit that has a verdict since its last attempt is not in the
-// middle of its work: the last verdict has the number of the attempt that it follows. Such units are few, and precede
-// those that nobody has had: the query looks at the first ones only, since a session can have thousands.
+// first is the unit of the session $1 that is next (C3) in the task queue of the unit $2. The unit that runs, or whose
+// worker died, is the first one. Next is a unit that was given back in the middle of its work, so that no other unit's
+// turn comes between. Then the order of submission decides. A unit that has a verdict since its last attempt is not
+// in the middle of its work: the last verdict has the number of the attempt that it follows. Units that were given back
+// are few, and precede new ones: the query looks at the first 100 only, since a session can have thousands.
 //
-// Units of other queues are those of another workflow: they can be there from before [Index.Accept] refused them, or
-// after all earlier ones have ended.
+// Units of other queues belong to another workflow. [Index.Accept] refuses them while units are open, and older
+// versions did not.
 //
 // A place is given before it is committed: where two
 // programs submit to one session, a later unit can run before an earlier one is seen.
 const first = `coalesce(
 	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running' AND r.queue = ` + queueOf + `),
-	(SELECT o.id FROM (SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' AND queue = ` + queueOf + `
-			ORDER BY place LIMIT 100) o
+	(SELECT o.id FROM (
+			SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' AND queue = ` + queueOf + `
+			ORDER BY place LIMIT 100
+		) o
 		ORDER BY CASE WHEN o.attempt = 0 THEN false
 			ELSE coalesce((o.task #>> '{verdicts,-1,attempt}')::integer, 0) < o.attempt END DESC, o.place LIMIT 1))`
 

@@ -13,8 +13,8 @@ import (
 )
 
 // answer records the verdict $3 about the call $2 of a held unit, unless there is one. With the last
-// verdict that it waits for, the unit is queued, and goes into the outbox, in the task queue of the session's open
-// units if there are some: these can be in another one since then. The verdicts are stored in the
+// verdict that it waits for, the unit is queued, and goes into the outbox. Its task queue becomes the queue of the
+// session's open units, which can be another one since then. The verdicts are stored in the
 // task, so that schemas of older versions have a place for them, with the number of the attempt that they follow:
 // see [first].
 const answer = `

@@ -36,8 +36,8 @@ const (
 // Tasks are stored in one transaction of three statements: each sees what the one before has locked.
 //
 // lock locks the sessions of the tasks, and makes those that are missing. Sessions are locked in the order of their
-// ids: two submissions of the same tasks wait for each other only in one direction. Of a session that is there,
-// nothing changes: it waits for whoever deletes it, such as settle-fleet prune, and then makes it anew.
+// ids: two submissions of the same tasks wait for each other only in one direction. A session that is there does not
+// change. If a transaction deletes it, such as that of settle-fleet prune, lock waits for its end and makes it again.
 const lock = `
 WITH t AS (
 	INSERT INTO settle_fleet.tenant (name) SELECT DISTINCT unnest($2::text[]) AS name ORDER BY name
@@ -46,7 +46,7 @@ WITH t AS (
 INSERT INTO settle_fleet.session (id) SELECT DISTINCT unnest($1::text[]) AS id ORDER BY id
 ON CONFLICT (id) DO UPDATE SET updated = session.updated`
 
-// compare compares new tasks with those of their sessions, and returns the first conflict, see [conflict]. A session
+// compare compares new tasks with their sessions' tasks, and returns the first [conflict]. A session
 // has the tenant of its first task, and the task queue of its open tasks: the workflow of a second queue
 // would take the session's turn from the worker of the first. Sessions that [lock] has made have no tasks.
 const compare = `
@@ -143,7 +143,8 @@ func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (f
 func (x *Index) store(ctx context.Context, queue string, r rows) (fresh []string, err error) {
 	batch, found := &pgx.Batch{}, "" // one transaction
 	batch.Queue(lock, r.sessions, r.tenants)
-	batch.Queue(compare, r.ids, r.sessions, r.tenants, queue).QueryRow(func(row pgx.Row) error { return row.Scan(&found) })
+	batch.Queue(compare, r.ids, r.sessions, r.tenants, queue).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&found) })
 	batch.Queue(insert, r.ids, r.sessions, r.inputs, r.raw, r.tenants, queue, SendDelay).
 		Query(func(rows pgx.Rows) error {
 			fresh, err = pgx.CollectRows(rows, pgx.RowTo[string])

@@ -108,8 +108,8 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
-// Idle returns up to limit sessions, at random, that have units which have not ended, which Temporal was sent, and which
-// have not changed for a while.
+// Idle returns up to limit sessions, at random, that have units which have not ended, which Temporal was sent, and
+// which have not changed for a while.
 func (x *Index) Idle(ctx context.Context, queue string, idle time.Duration, limit int) ([]string, error) {
 	rows, err := x.pool.Query(ctx, `SELECT session FROM (
 		SELECT DISTINCT session FROM settle_fleet.unit WHERE queue = $1 AND state <> 'ended' AND outbox IS NULL
@@ -125,7 +125,8 @@ func (x *Index) Idle(ctx context.Context, queue string, idle time.Duration, limi
 }
 
 // Resend puts the units of a session which have not ended, and which Temporal was sent, into the outbox once more, and
-// returns how many. What Temporal has is not changed by that. Without a session, it does so with all units of the queue.
+// returns how many. Temporal ignores signals of tasks that it has. Without a session, Resend takes all units of the
+// queue.
 func (x *Index) Resend(ctx context.Context, queue, session string) (units int64, err error) {
 	tag, err := x.pool.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now()
 		WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox IS NULL`, queue, session)
@@ -143,8 +144,8 @@ type Abandonment struct {
 }
 
 // Abandon cancels the units of a session which have not ended and which Temporal was sent, and returns how
-// many. Those that a worker has had go into the outbox once more, for a worker that ends them, and so do those that
-// were submitted later, for a workflow of their own.
+// many. Units that a worker has had go into the outbox once more, for a worker that ends them. Units that were
+// submitted later go there too, for a workflow of their own.
 func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err error) {
 	result, err := cancelled(a.By)
 	if err != nil {
@@ -195,12 +196,13 @@ func (x *Index) Recover(ctx context.Context) (units int64, err error) {
 
 // epochFloor is above all epochs that sessions have, and above those that sessions began with.
 const epochFloor = `
-SELECT greatest((SELECT max(epoch) FROM settle_fleet.session), substring(pg_get_expr(d.adbin, d.adrelid) from '\d+')::bigint + $1)
+SELECT greatest((SELECT max(epoch) FROM settle_fleet.session),
+	substring(pg_get_expr(d.adbin, d.adrelid) from '\d+')::bigint + $1)
 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 WHERE d.adrelid = 'settle_fleet.session'::regclass AND a.attname = 'epoch'`
 
-// Newest returns the time of the last change of a session, as far as the database knows; zero if there is none. What
-// was restored from a backup does not know what happened after that.
+// Newest returns the time of the last change of a session, as far as the database knows; zero if there is none. A
+// restored database does not know later changes.
 func (x *Index) Newest(ctx context.Context) (at time.Time, err error) {
 	var newest *time.Time
 	if err := x.pool.QueryRow(ctx, `SELECT max(updated) FROM settle_fleet.session`).Scan(&newest); err != nil {

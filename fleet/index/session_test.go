@@ -57,7 +57,8 @@ func TestTasksOfTwoQueues(t *testing.T) {
 	p.Submit(
 		t, fleet.Task{Session: "s", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"},
 	)
-	if _, err := p.Pool.Exec(t.Context(), `UPDATE settle_fleet.unit SET queue = 'research' WHERE input = '2'`); err != nil {
+	const move = `UPDATE settle_fleet.unit SET queue = 'research' WHERE input = '2'`
+	if _, err := p.Pool.Exec(t.Context(), move); err != nil {
 		t.Fatal(err)
 	}
 	a := claim(t, p, "s/1", "w")

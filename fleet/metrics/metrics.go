@@ -50,7 +50,8 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 			"Tasks that this worker took from one that had died, stood still, or was not heard by Temporal.", "tenant",
 		),
 		returned: counter(
-			"settle_fleet_given_back_total", "Tasks that this worker gave back, because it could not run them.", "tenant",
+			"settle_fleet_given_back_total", "Tasks that this worker gave back, because it could not run them.",
+			"tenant",
 		),
 		started: histogram(
 			"settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits,

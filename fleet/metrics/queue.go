@@ -51,7 +51,8 @@ func (*queued) outbox() *prometheus.Desc {
 
 func (*queued) outboxAge() *prometheus.Desc {
 	return prometheus.NewDesc(
-		"settle_fleet_outbox_age_seconds", "Time since the submission of the oldest task in settle_fleet_outbox.", nil, nil,
+		"settle_fleet_outbox_age_seconds", "Time since the submission of the oldest task in settle_fleet_outbox.", nil,
+		nil,
 	)
 }
 
@@ -71,8 +72,11 @@ func (q *queued) Collect(to chan<- prometheus.Metric) {
 	if err != nil {
 		up = 0
 	} else {
-		to <- prometheus.MustNewConstMetric(q.outbox(), prometheus.GaugeValue, float64(fleet.Outbox))        // the registry reads it
-		to <- prometheus.MustNewConstMetric(q.outboxAge(), prometheus.GaugeValue, fleet.OutboxAge.Seconds()) // the registry reads it
+		for d, n := range map[*prometheus.Desc]float64{
+			q.outbox(): float64(fleet.Outbox), q.outboxAge(): fleet.OutboxAge.Seconds(),
+		} {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n) // the registry reads it
+		}
 	}
 	for _, s := range fleet.Tenants {
 		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {

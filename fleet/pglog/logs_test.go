@@ -283,6 +283,47 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestMigrateLetsWorkersPass: while a long query keeps a table, workers do not wait behind the migration for long.
+func TestMigrateLetsWorkersPass(t *testing.T) {
+	pool := server.Pool(t)
+	if _, _, err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), `DROP INDEX settle_fleet.unit_sessions;
+		UPDATE settle_fleet.version SET version = version - 1`); err != nil {
+		t.Fatal(err)
+	}
+	long, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = long.Rollback(context.WithoutCancel(t.Context())) }()
+	const write = `UPDATE settle_fleet.unit SET lost = 0`
+	if _, err := long.Exec(t.Context(), write); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() { // ends with the long query, and is waited for
+		_, _, err := Migrate(t.Context(), pool)
+		migrated <- err
+	}()
+	for waits := false; !waits; {
+		const waiting = `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`
+		if err := pool.QueryRow(t.Context(), waiting).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := pool.Exec(t.Context(), write); err != nil { // it waits behind the migration
+		t.Error(err)
+	}
+	if err := long.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestVersions: a program works with the schema of the version before, and with a newer one as
 // long as that says so; the other cases say what to do.
 func TestVersions(t *testing.T) {

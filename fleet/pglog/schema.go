@@ -107,7 +107,9 @@ CREATE INDEX unit_sessions ON settle_fleet.unit (session, place);
 `
 
 // tenants has units belong to one, and counts what each has had: begun is the virtual
-// time at which the last unit of the tenant began, and next when the next one may.
+// time at which the last unit of the tenant began, and next when the next one may. The columns slots, begun and next,
+// the table worker and the index unit_worker were for the lease, which no program from oldestProgram on uses: the
+// next step that contracts can drop them.
 const tenants = `
 CREATE TABLE settle_fleet.tenant (
 	name    text PRIMARY KEY,
@@ -197,10 +199,10 @@ const partitionsAhead = 7
 const migrationLock = 0x5e771e
 
 // Migrate brings the schema to the present version and makes the partitions of
-// the days to come. It may run while workers do. A newer schema that this program works with
-// stays as it is: then from is greater than to.
+// the days to come. It may run while workers do, and gives way to them while it waits for a table. A newer schema that
+// this program works with stays as it is: then from is greater than to.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) {
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+	err = patiently(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
 			return err
 		}

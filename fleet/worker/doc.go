@@ -17,6 +17,7 @@
 //   - worker.go: how many tasks it takes, and what an attempt shows of its progress
 //   - run.go: one attempt at a task
 //   - hold.go: calls that wait for a person
+//   - gate.go: waits for rate limits, which count as progress
 //   - progress.go: what the log says of a task: whether a turn's end ends it
 //   - budget.go: the budget of a batch
 //   - workspace.go: workspaces of tasks with a repository

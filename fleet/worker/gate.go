@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// waits says how long requests of a run have waited for a limit of their provider. The log has no events meanwhile,
-// and the wait can take hours: it counts as progress.
+// waits says how long requests of a run have waited for a limit of their provider. Such a wait can take hours, and
+// the log has no events of it: it counts as progress.
 type waits struct {
 	mu    sync.Mutex
 	open  int

@@ -24,7 +24,9 @@ func (e ender) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) e
 }
 
 // newWorker returns a worker of the place whose attempts the test runs.
-func newWorker(t *testing.T, p *fleettest.Place, session func(context.Context, fleet.Attempt) (settle.SessionConfig, error)) *Worker {
+func newWorker(
+	t *testing.T, p *fleettest.Place, session func(context.Context, fleet.Attempt) (settle.SessionConfig, error),
+) *Worker {
 	t.Helper()
 	w, err := New(t.Context(), Config{ID: "w", Engine: ender{place: p}, Logs: p.Logs, Session: session, Slots: 1})
 	if err != nil {
@@ -43,7 +45,9 @@ func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
 	p := fleettest.New(t, &server)
 	var r fleettest.Record
 	agent := sessions(t, fleettest.Model{}, &r)
-	errs := map[string]error{"closed": errors.New("a tool is missing"), "foreign": &fleet.ForeignError{Err: errors.New("not of this worker")}}
+	errs := map[string]error{
+		"closed": errors.New("a tool is missing"), "foreign": &fleet.ForeignError{Err: errors.New("not of this worker")},
+	}
 	w := newWorker(t, p, func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
 		c, err := agent(ctx, a)
 		if a.Task.Session == "foreign" {
