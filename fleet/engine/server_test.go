@@ -271,7 +271,8 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// TestACancellationInTemporal ends the session's tasks in Postgres, those that wait as well.
+// TestACancellationInTemporal ends the session's tasks in Postgres, those that wait as well, but none that is
+// submitted later.
 func TestACancellationInTemporal(t *testing.T) {
 	p, e := newPlace(t)
 	c := &crew{t: t, e: e}
@@ -284,10 +285,17 @@ func TestACancellationInTemporal(t *testing.T) {
 	c.work(
 		e,
 		fleet.Work{Worker: "w", Slots: 1},
-		func(ctx context.Context, _ fleet.Attempt, cancelled <-chan string) *fleet.Result {
+		func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
+			if a.Unit == "s/later" {
+				return &fleet.Result{Outcome: event.Completed}
+			}
+			if a.Cancel != "" { // of a task that waited
+				return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: a.Cancel}
+			}
 			close(began)
 			select {
 			case by := <-cancelled:
+				p.Submit(t, fleet.Task{Session: "s", Input: "later", Prompt: "work"})
 				return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by}
 			case <-ctx.Done():
 				return nil
@@ -299,7 +307,8 @@ func TestACancellationInTemporal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, u := range await(t, p) {
-		if u.Cancel != "temporal" || u.Result.Outcome != event.Aborted {
+		later := u.ID == "s/later"
+		if later != (u.Cancel == "") || later != (u.Result.Outcome == event.Completed) {
 			t.Errorf("%+v, %+v", u, u.Result)
 		}
 	}
