@@ -93,7 +93,7 @@ const partitionDelay = time.Hour
 func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 	for {
 		_ = patiently(
-			ctx, pool, func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
+			ctx, pool, 0, func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
 		) // another hour is soon enough
 		select {
 		case <-time.After(partitionDelay):

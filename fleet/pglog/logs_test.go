@@ -283,6 +283,38 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestMigrateWaitsForAnother, also if that one takes longer than a migration waits for a table.
+func TestMigrateWaitsForAnother(t *testing.T) {
+	pool := server.Pool(t)
+	another, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = another.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := another.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() { // ends with the other one, and is waited for
+		_, _, err := Migrate(t.Context(), pool)
+		migrated <- err
+	}()
+	const waiting = `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity USING (pid) JOIN pg_database d
+		ON d.oid = l.database WHERE NOT granted AND d.datname = current_database()
+		AND clock_timestamp() - xact_start > $1::interval)`
+	for waits := false; !waits; {
+		if err := pool.QueryRow(t.Context(), waiting, lockTimeout+lockTimeout/4).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := another.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMigrateLetsWorkersPass: while a long query keeps a table, workers do not wait behind the migration for long.
 func TestMigrateLetsWorkersPass(t *testing.T) {
 	pool := server.Pool(t)

@@ -48,7 +48,7 @@ func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pru
 }
 
 func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p Pruned, err error) {
-	err = patiently(ctx, pool, func(tx pgx.Tx) error {
+	err = patiently(ctx, pool, 0, func(tx pgx.Tx) error {
 		p = Pruned{Day: day}
 		// No worker can start a turn in them during this.
 		if _, err := tx.Exec(ctx, `SELECT FROM settle_fleet.session WHERE born = $1 FOR UPDATE`, day); err != nil {
@@ -91,11 +91,17 @@ const (
 )
 
 // patiently runs a transaction that locks tables which others use: it gives its place
-// up soon, and tries again later, as it does after a deadlock.
-func patiently(ctx context.Context, pool *pgxpool.Pool, f func(pgx.Tx) error) error {
+// up soon, and tries again later, as it does after a deadlock. Before, it takes the advisory lock, unless that is 0.
+// It waits for that without a bound: nobody else waits meanwhile.
+func patiently(ctx context.Context, pool *pgxpool.Pool, advisory int64, f func(pgx.Tx) error) error {
 	delay := 100 * time.Millisecond
 	for n := 1; ; n++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if advisory != 0 {
+				if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, advisory); err != nil {
+					return err
+				}
+			}
 			if _, err := tx.Exec(
 				ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockTimeout.Milliseconds()),
 			); err != nil {

@@ -202,10 +202,7 @@ const migrationLock = 0x5e771e
 // the days to come. It may run while workers do, and gives way to them while it waits for a table. A newer schema that
 // this program works with stays as it is: then from is greater than to.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) {
-	err = patiently(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
-			return err
-		}
+	err = patiently(ctx, pool, migrationLock, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS settle_fleet;
 			CREATE TABLE IF NOT EXISTS settle_fleet.version (
 				one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);
