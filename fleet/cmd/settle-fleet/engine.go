@@ -66,12 +66,17 @@ func (f *engineFlags) define(cmd *cobra.Command) {
 // minSilence is the shortest time after which a turn counts as lost.
 const minSilence = time.Second
 
-// check refuses what no engine can have. The ids of workflows have the queue before a colon: with a colon in it,
-// sessions of two queues could have the same id.
-func (f *engineFlags) check() error {
+// checkQueue refuses new tasks for a queue with a colon in its name. The ids of workflows have the queue before a
+// colon: sessions of two queues could have the same id. Workers still run the tasks that such a queue has.
+func (f *engineFlags) checkQueue() error {
 	if queue := cmp.Or(f.queue, os.Getenv(queueVar)); strings.Contains(queue, ":") {
-		return fmt.Errorf("cannot use the task queue %q: its name has a colon", queue)
+		return fmt.Errorf("cannot submit to the task queue %q: its name has a colon; use another queue", queue)
 	}
+	return nil
+}
+
+// check refuses what no engine can have.
+func (f *engineFlags) check() error {
 	if f.silence < minSilence {
 		return fmt.Errorf("--heartbeat-timeout must be at least %s", minSilence)
 	}

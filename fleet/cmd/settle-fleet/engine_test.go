@@ -69,3 +69,25 @@ func TestClientReportsOnlyWarnings(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestQueueWithAColon gets no new tasks, and its workers go on.
+func TestQueueWithAColon(t *testing.T) {
+	t.Setenv(queueVar, "a:b")
+	for _, command := range [][]string{
+		{"submit", "work"}, {"schedule", "create", "s", "--every", "1h", "work"},
+	} {
+		var d database
+		cmd := newSubmit(&d)
+		if command[0] == "schedule" {
+			cmd = newSchedule(&d)
+		}
+		cmd.SetArgs(command[1:])
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"a:b": its name has a colon`) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	if err := (&engineFlags{silence: minSilence}).check(); err != nil {
+		t.Errorf("a worker: %v", err)
+	}
+}

@@ -48,6 +48,9 @@ func newScheduleCreate(d *database) *cobra.Command {
 			if (s.Cron == "") == (s.Every == 0) || s.Every != 0 && s.Every < minEvery {
 				return errors.New("a schedule needs --cron or --every, and --every is at least a second")
 			}
+			if err := d.engine.checkQueue(); err != nil {
+				return err
+			}
 			f.named = cmd.Flags().Changed("cwd")
 			secrets, err := d.secrets()
 			if err != nil {

@@ -72,6 +72,9 @@ func newSubmit(d *database) *cobra.Command {
 		Long:    submitHelp,
 		Example: "  settle-fleet submit -C /work/project \"fix the failing test\"\n  settle-fleet submit --file tasks.jsonl --label batch=7",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := d.engine.checkQueue(); err != nil {
+				return err
+			}
 			f.named = cmd.Flags().Changed("cwd")
 			f.budget.Batch = f.task.Batch
 			budgeted := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
