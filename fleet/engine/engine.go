@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"strings"
@@ -61,6 +62,9 @@ type Engine struct {
 
 	attributes          sync.Mutex
 	registered, refused bool // whether the namespace has the search attributes
+
+	looking sync.Mutex // held by SendLost
+	looked  string     // the last session that it has looked at; at first, any text
 }
 
 var _ fleet.Engine = (*Engine)(nil)
@@ -76,7 +80,7 @@ func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
 	return &Engine{
 		Index: index.Open(
 			pool,
-		), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger,
+		), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger, looked: rand.Text(),
 	}
 }
 

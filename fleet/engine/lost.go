@@ -15,7 +15,7 @@ const (
 	// lostDelay is how often, on average, a worker looks for units that Temporal was sent and does not have, and how
 	// old their last change is. A power cut of Temporal's development server loses them.
 	lostDelay = 5 * time.Minute
-	// maxLooks is how many sessions a worker asks Temporal for at a time. They are drawn: several workers find all.
+	// maxLooks is how many sessions a worker asks Temporal for at a time.
 	maxLooks = 200
 )
 
@@ -42,13 +42,17 @@ func (e *Engine) watchLost(ctx context.Context) {
 
 // SendLost looks at sessions with open units that Temporal was sent and that have not changed for a while. If Temporal
 // runs no workflow for a session, its units go into the outbox once more; if the workflow was terminated, they
-// end. SendLost returns how many units that are.
+// end. SendLost returns how many units that are. It looks at a part of the sessions, and the next call at those that
+// follow; each worker begins somewhere else.
 func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64, err error) {
-	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, maxLooks)
+	e.looking.Lock()
+	defer e.looking.Unlock()
+	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, e.looked, maxLooks)
 	if err != nil {
 		return 0, err
 	}
 	for _, session := range sessions {
+		e.looked = session
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		latest, err := e.client.DescribeWorkflowExecution(call, workflowID(e.options.Queue, session), "")
 		cancel()

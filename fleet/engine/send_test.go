@@ -119,6 +119,42 @@ func TestInputsOfOneTurnNeedOneSignal(t *testing.T) {
 	}
 }
 
+// TestAnInputOfALostSession starts its workflow again: no worker has had the other unit for a while.
+func TestAnInputOfALostSession(t *testing.T) {
+	p, _, r := recordedPlace(t)
+	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"})
+	const age = `UPDATE settle_fleet.unit SET created = now() - interval '1 hour'`
+	if _, err := p.Pool.Exec(t.Context(), age); err != nil {
+		t.Fatal(err)
+	}
+	p.Submit(t, fleet.Task{Session: "s", Input: "2", Prompt: "work"})
+	if r.signals["s"] != 2 {
+		t.Errorf("%v", r.signals)
+	}
+}
+
+// TestIdleSessionsAreWalkedThrough: each call has those that follow, and begins again at the end.
+func TestIdleSessionsAreWalkedThrough(t *testing.T) {
+	p, _, _ := recordedPlace(t)
+	p.Submit(t, several(10, "s")...)
+	seen, last := map[string]int{}, "anything"
+	for range 10 {
+		some, err := p.Index.Idle(t.Context(), "settle", 0, last, 3)
+		if err != nil || len(some) != 3 {
+			t.Fatalf("%v, %v", some, err)
+		}
+		for _, session := range some {
+			seen[session]++
+			last = session
+		}
+	}
+	for session, n := range seen {
+		if n != 3 || len(seen) != 10 {
+			t.Errorf("%s was seen %d times, of %d", session, n, len(seen))
+		}
+	}
+}
+
 // TestTasksThatTemporalHasLost are sent again, those that it has are not, and those that somebody has
 // terminated end.
 func TestTasksThatTemporalHasLost(t *testing.T) {
@@ -157,10 +193,17 @@ func TestCancelBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for before, open := range map[time.Duration]bool{-time.Second: false, 0: true} {
-		c, err := p.Index.CancelBefore(t.Context(), "s/1", "temporal", u.Created.Add(before))
-		if err != nil || before < 0 && c.Open || open && !c.Open {
-			t.Errorf("%s: %+v, %v", before, c, err)
+	for _, request := range []struct {
+		at    time.Time
+		open  bool
+		state fleet.State
+	}{{u.Created.Add(-time.Second), false, fleet.Queued}, {u.Created, true, fleet.Ended}} {
+		c, err := p.Index.CancelBefore(t.Context(), "s/1", "temporal", request.at)
+		if err != nil || c.Open != request.open {
+			t.Errorf("%+v: %+v, %v", request, c, err)
+		}
+		if u, err := p.Index.State(t.Context(), "s/1"); err != nil || u.State != request.state {
+			t.Errorf("%+v: %+v, %v", request, u, err)
 		}
 	}
 }

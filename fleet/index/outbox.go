@@ -13,13 +13,16 @@ import (
 // another can.
 const SendDelay = 30 * time.Second
 
+// maxKnown is for how long a unit that was submitted, or taken by a worker, says that its session has a workflow.
+const maxKnown = 2 * time.Minute
+
 // Parcel is what Temporal is sent: units of one session and task queue, in their order.
 type Parcel struct {
 	Session, Queue string
 	Refs           []Ref
-	// Known says that the session's workflow needs no signal: it has another unit, and when that unit's turn has
-	// ended, Postgres says which one is next. Otherwise many inputs within one turn exceed Temporal's limit of
-	// signals.
+	// Known says that the session's workflow needs no signal: it has another unit since a moment ago, and when that
+	// unit's turn has ended, Postgres says which one is next. Otherwise many inputs within one turn exceed Temporal's
+	// limit of signals. Of an older unit, the workflow may be lost: a signal starts it again.
 	Known bool
 
 	taken []time.Time // until when nobody else takes them, as the outbox has it
@@ -35,6 +38,7 @@ WITH c AS (
 SELECT u.session, u.queue, u.outbox, EXISTS (
 	SELECT FROM settle_fleet.unit o
 	WHERE o.session = u.session AND o.queue = u.queue AND o.state <> 'ended' AND o.outbox IS NULL
+		AND greatest(o.created, o.taken) > now() - $4::interval
 ), ` + refColumns + `
 FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
 
@@ -49,7 +53,7 @@ func (x *Index) Take(ctx context.Context, units []string) ([]Parcel, error) {
 }
 
 func (x *Index) parcels(ctx context.Context, which string, units []string, limit int) ([]Parcel, error) {
-	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), units, limit, SendDelay)
+	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), units, limit, SendDelay, maxKnown)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the outbox: %w", err)
 	}
@@ -108,13 +112,16 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
-// Idle returns up to limit sessions, at random, that have units which have not ended, which Temporal was sent, and
-// which have not changed for a while.
-func (x *Index) Idle(ctx context.Context, queue string, idle time.Duration, limit int) ([]string, error) {
+// Idle returns up to limit sessions that have units which have not ended, which Temporal was sent, and which have not
+// changed for a while. The sessions are in the order of their hashes, from the one that follows after, and begin
+// again at the end: calls with the last session of the call before walk through all of them.
+func (x *Index) Idle(
+	ctx context.Context, queue string, idle time.Duration, after string, limit int,
+) ([]string, error) {
 	rows, err := x.pool.Query(ctx, `SELECT session FROM (
 		SELECT DISTINCT session FROM settle_fleet.unit WHERE queue = $1 AND state <> 'ended' AND outbox IS NULL
 			AND greatest(created, taken) < now() - $2::interval
-	) s ORDER BY random() LIMIT $3`, queue, idle, limit)
+	) s ORDER BY md5(session) <= md5($3), md5(session) LIMIT $4`, queue, idle, after, limit)
 	if err == nil {
 		var sessions []string
 		if sessions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
