@@ -68,17 +68,27 @@ func (g gated) URL() string {
 
 // watchGates has the requests of the session, and of its child agents, note that they wait.
 func (r *run) watchGates(c *settle.SessionConfig) {
-	c.Model.Provider = gated{c.Model.Provider, &r.waits}
+	c.Model = r.waits.watch(c.Model)
 	if c.Tasks == nil || c.Tasks.Model == nil {
 		return
 	}
 	tasks, choose := *c.Tasks, c.Tasks.Model
 	tasks.Model = func(ctx context.Context, name string) (model.Config, error) {
 		m, err := choose(ctx, name)
-		if err == nil {
-			m.Provider = gated{m.Provider, &r.waits}
+		if err != nil {
+			return m, err
 		}
-		return m, err
+		return r.waits.watch(m), nil
 	}
 	c.Tasks = &tasks
+}
+
+// watch returns the model, and its fallbacks, with requests that note that they wait.
+func (w *waits) watch(m model.Config) model.Config {
+	m.Provider = gated{m.Provider, w}
+	if m.Fallback != nil {
+		fallback := w.watch(*m.Fallback)
+		m.Fallback = &fallback
+	}
+	return m
 }
