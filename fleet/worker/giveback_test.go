@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
+	"github.com/settle-agent/settle/model"
 )
 
 // ender is an engine that only ends attempts.
@@ -40,7 +41,7 @@ func newWorker(
 	return w
 }
 
-// TestAUnitThatNoWorkerCanBegin goes back some times, and then fails with the last reason.
+// TestAUnitThatNoWorkerCanBegin goes back some times, and then fails with the last reason, unless that is the worker's.
 func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
 	p := fleettest.New(t, &server)
 	var r fleettest.Record
@@ -56,7 +57,8 @@ func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
 		c.Toolbox = func(settle.SessionInfo) (settle.Toolbox, error) { return settle.Toolbox{}, errs["closed"] }
 		return c, err
 	})
-	for session, want := range errs {
+	for _, session := range []string{"closed", "foreign"} { // the second one stays open
+		want := errs[session]
 		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 		for _, before := range []int{0, maxGivenBack} {
 			a := p.Claim(t, "w")
@@ -70,13 +72,107 @@ func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Fatal(err)
-			case before == 0 && u.State != fleet.Queued:
-				t.Errorf("%+v, %+v", u, u.Result)
-			case before > 0 && (u.State != fleet.Ended || u.Result.Outcome != event.Failed ||
-				!strings.Contains(u.Result.Message, want.Error())):
+			case before == 0 || session == "foreign": // which says nothing about the unit
+				if u.State != fleet.Queued {
+					t.Errorf("%+v, %+v", u, u.Result)
+				}
+			case u.State != fleet.Ended || u.Result.Outcome != event.Failed ||
+				!strings.Contains(u.Result.Message, want.Error()):
 				t.Errorf("%+v, %+v", u, u.Result)
 			}
 		}
+	}
+}
+
+// mute is an engine that does not say how attempts end.
+type mute struct{ fleet.Engine }
+
+// Complete implements [fleet.Engine].
+func (mute) Complete(context.Context, fleet.Attempt, *fleet.Result) error {
+	return errors.New("unreachable")
+}
+
+// TestABegunUnitThatNoWorkerCanBegin ends as its log says, and leaves no inputs to the session's next unit.
+func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		accepted, ran bool // how far the first worker comes
+		cancelled     bool
+		want          event.Outcome
+	}{
+		{"completed", true, true, false, event.Completed},
+		{"completed and cancelled", true, true, true, event.Completed},
+		{"accepted", true, false, false, event.Failed},
+		{"cancelled", true, false, true, event.Aborted},
+		{"cancelled before", false, false, true, event.Aborted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := fleettest.New(t, &server)
+			var r fleettest.Record
+			agent := sessions(t, fleettest.Model{}, &r)
+			broken := false
+			w := newWorker(t, p, func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+				config, err := agent(ctx, a)
+				if broken {
+					config.Toolbox = func(settle.SessionInfo) (settle.Toolbox, error) {
+						return settle.Toolbox{}, errors.New("a tool is missing")
+					}
+				}
+				return config, err
+			})
+			p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
+			a := p.Claim(t, "w0")
+			switch {
+			case c.ran:
+				w.config.Engine = mute{}
+				w.attempt(t.Context(), a, nil)
+				w.config.Engine = ender{place: p}
+			case c.accepted:
+				config, err := agent(t.Context(), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(t, w, a, config)
+			}
+			if c.cancelled {
+				if _, err := p.Index.Cancel(t.Context(), a.Unit, "ada"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			broken = true
+			a = p.Claim(t, "w")
+			a.GivenBack = maxGivenBack
+			w.attempt(t.Context(), a, nil)
+			u, err := p.Index.State(t.Context(), a.Unit)
+			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
+				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
+			}
+			if waiting := folded(t, p, "s").Waiting; len(waiting) > 0 {
+				t.Errorf("inputs are left: %+v", waiting)
+			}
+		})
+	}
+}
+
+// leave has the unit's input wait in the log, as a worker leaves it that ends before the turn.
+func leave(t *testing.T, w *Worker, a fleet.Attempt, c settle.SessionConfig) {
+	t.Helper()
+	w.config.Logs.Grant(a.Task.Session, a.Epoch)
+	s, err := w.host.Session(t.Context(), a.Task.Session, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), "before", settle.WithID("before"), settle.AsLast()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Submit(t.Context(), a.Task.Prompt, settle.WithID(a.Task.Input)); err != nil {
+		t.Fatal(err)
+	}
+	if waiting := s.State().Waiting; len(waiting) != 1 {
+		t.Fatalf("inputs that wait: %+v", waiting)
+	}
+	if err := s.CloseFor(t.Context(), event.Shutdown, "worker"); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -130,5 +226,28 @@ func TestAWaitForALimitIsProgress(t *testing.T) {
 	<-ended
 	if u, err := p.Index.State(t.Context(), a.Unit); err != nil || u.State != fleet.Ended {
 		t.Errorf("%+v, %v", u, err)
+	}
+}
+
+// TestFallbacksNoteThatTheyWait: those of the session's model, and of a child agent's.
+func TestFallbacksNoteThatTheyWait(t *testing.T) {
+	open := make(chan struct{})
+	close(open)
+	m := model.Config{Provider: fleettest.Model{}, Fallback: &model.Config{Provider: limited{open: open}}}
+	c := settle.SessionConfig{Model: m, Tasks: &settle.Tasks{
+		Model: func(context.Context, string) (model.Config, error) { return m, nil },
+	}}
+	(&run{}).watchGates(&c)
+	child, err := c.Tasks.Model(t.Context(), "child")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, watched := range []model.Config{c.Model, child} {
+		if _, ok := watched.Fallback.Provider.(gated); !ok {
+			t.Errorf("%T", watched.Fallback.Provider)
+		}
+	}
+	if _, ok := m.Fallback.Provider.(limited); !ok {
+		t.Errorf("the shared configuration has changed: %T", m.Fallback.Provider)
 	}
 }

@@ -109,7 +109,7 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 		return nil
 	}
 	if err != nil {
-		if result = r.giveUp(err); result == nil {
+		if result = r.giveUp(ctx, err); result == nil {
 			r.logger.Warn("the task goes back", "error", err)
 			r.givesBack()
 		}
@@ -139,13 +139,21 @@ func (r *run) givesBack() {
 	}
 }
 
-// giveUp returns the end of a unit that one worker after the other gives back before it has begun; nil if another one
-// may try. A worker that ends gives back what it has, and that says nothing about the unit.
-func (r *run) giveUp(err error) *fleet.Result {
-	if r.attempt.GivenBack < maxGivenBack || r.life.Err() != nil || r.ran {
+// giveUp returns the end of a unit that one worker after the other gives back before it has a turn; nil if another one
+// may try. The log decides how a unit has ended that has begun: a unit whose log cannot be opened goes back. A worker
+// that ends gives back what it has, and that says nothing about the unit; neither does trouble of the budget, or of the
+// worker itself.
+func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
+	switch {
+	case r.attempt.GivenBack < maxGivenBack, r.ran, r.life.Err() != nil,
+		errors.As(err, new(*unsettledError)), errors.As(err, new(*fleet.ForeignError)):
 		return nil
 	}
-	return progress{}.failure(fmt.Sprintf("%d workers could not begin: %v", r.attempt.GivenBack+1, err))
+	result, failing := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.GivenBack+1, err))
+	if failing != nil {
+		r.logger.Warn("cannot end a task that no worker can begin", "error", failing)
+	}
+	return result
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
@@ -262,6 +270,11 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	}
 	if request := (*askedError)(nil); errors.As(err, &request) {
 		return p.cancelled(request.by), nil
+	}
+	select {
+	case by := <-r.cancel:
+		return p.cancelled(by), nil
+	default:
 	}
 	if cause := spent(err); cause != nil {
 		return p.ended(cause), nil

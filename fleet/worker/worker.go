@@ -17,8 +17,9 @@ const (
 	// defaultLost is the number of lost workers after which a unit fails.
 	defaultLost = 10
 	// maxGivenBack is how many workers, one after the other, can give a unit back before one event of it is in the log.
-	// With the engine's pauses between them, that takes about six minutes. Then the unit fails.
-	maxGivenBack = 20
+	// The engine's pauses between them take an hour together: one bad node, which takes a unit again and again, can be
+	// repaired. Then the unit fails.
+	maxGivenBack = 126
 	// endTimeout bounds the end of a session whose unit is lost or over.
 	endTimeout = 15 * time.Second
 )
