@@ -65,7 +65,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if j.Decision == event.Allow && confinement.On() && l.Permission == event.Ask && l.Unasked == "" &&
 		(j.Rule == bySandbox || sweeping(verdicts)) {
 		if reasons := c.destructive(); len(reasons) > 0 {
-			j.Decision, j.Rule, j.Why = event.Ask, byDefault, ""
+			j.Decision, j.Rule, j.Why = event.Ask, byDefault, clip(strings.Join(reasons, "; "))
 		}
 	}
 	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
@@ -83,16 +83,15 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 }
 
 // dangerFirst begins the reason of a question about a command that no rule decides with what the
-// command destroys: the same reason in a sandbox and without one.
-func (c *toolCall) dangerFirst(j *settle.Judgement) {
-	if c.tool != "shell" || j.Rule != byDefault {
+// command destroys: the same reason in a sandbox and without one. What a rule allows is no reason.
+func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
+	allowed := func(v verdict) bool { return v.Permission == event.Allow && v.rule != byDefault }
+	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault || slices.ContainsFunc(verdicts, allowed) {
 		return
 	}
-	reasons := c.destructive()
-	if j.Why != "" {
-		reasons = append(reasons, j.Why)
+	if reasons := c.destructive(); len(reasons) > 0 && !strings.HasPrefix(j.Why, reasons[0]) {
+		j.Why = clip(strings.Join(append(reasons, j.Why), "; "))
 	}
-	j.Why = clip(strings.Join(reasons, "; "))
 }
 
 // namePrograms names the programs of a call outside of the sandbox that sandboxed commands

@@ -213,7 +213,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		p.confineStart(l, c, verdicts, &j)
 	}
 	if j.Decision == event.Ask {
-		c.dangerFirst(&j)
+		c.dangerFirst(verdicts, &j)
 	}
 	switch {
 	case j.Decision == event.Ask && l.Plan && !c.reads():
