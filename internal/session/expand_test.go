@@ -237,6 +237,25 @@ func TestAnInputThatIsSentTwiceIsAcceptedOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.want([]string{"/A: completed"})
 	})
+	bubble(t, "with a document, the first while the second is expanded", func(t *testing.T) {
+		b := fresh(t, slow("1"))
+		r, err := b.Submit(t.Context(), run.Input{
+			ID: "a", Text: "a", By: "user",
+			Documents: []event.Document{{Data: pdftest.New("x"), Pages: 1, Text: "x"}},
+			Expand: func(_ context.Context, text string) (string, []event.Image, error) {
+				b.send("a", "first", "")
+				return text, nil, nil
+			},
+		})
+		if err != nil || !r.Duplicate {
+			t.Errorf("%+v, %v", r, err)
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"first: completed"})
+		if idle, err := b.CloseIdle(t.Context(), time.Now()); !idle || err != nil {
+			t.Errorf("nothing is expanded any more: %v, %v", idle, err)
+		}
+	})
 	bubble(t, "both succeed", func(t *testing.T) {
 		b := fresh(t, slow("1"))
 		first, second := b.expanding("a", at(time.Second, nil)), b.expanding("a", at(time.Second, nil))

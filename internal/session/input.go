@@ -68,9 +68,6 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err
 	}
-	if len(in.Documents) > 0 && s.isAccepted(in.ID) { // sent again: nothing has to be read
-		return Receipt{Input: in.ID, Duplicate: true}, nil
-	}
 	documents, err := ReadDocuments(ctx, in.Documents)
 	if err != nil {
 		return Receipt{}, err
