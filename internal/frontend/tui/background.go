@@ -20,7 +20,7 @@ func (u *UI) enqueue(what func(context.Context) error) bool {
 	case u.work <- job:
 		return true
 	default:
-		u.showHint("the session is busy; nothing was done")
+		u.showHint("%v", errBusy)
 		return false
 	}
 }

@@ -20,11 +20,15 @@ type Expander interface {
 	Expand(ctx context.Context, text string) (string, []event.Image, error)
 }
 
-// fetch is the expansion of an MCP prompt. The session accepts the input when the server
-// has answered; until then an interrupt with the input's ID cancels the fetch.
+// fetch is the preparation of an input that the session has not accepted: the expansion of an MCP
+// prompt, or the reading of the files that the input names. The session accepts an MCP prompt when
+// the server has answered; until then an interrupt with the input's ID cancels the fetch.
 type fetch struct {
 	input, text string
 	givenUp     bool
+
+	file     string // the first file that is read; "" for an MCP prompt
+	takeBack func() // takes back the input whose files are read, unless it is being sent
 }
 
 // newFetch returns a fetch, and the function that submits it and waits for the server.
@@ -43,6 +47,10 @@ func newFetch(c Conversation, text string) (one *fetch, send func(context.Contex
 // giveUp takes the input back, or ends its turn where it has just been accepted (C10).
 func (one *fetch) giveUp(ctx context.Context, c Conversation) {
 	if one.givenUp {
+		return
+	}
+	if one.takeBack != nil {
+		one.takeBack()
 		return
 	}
 	one.givenUp = true
@@ -138,12 +146,20 @@ func (u *UI) busy() bool {
 	return true
 }
 
+// what says what the input waits for.
+func (one *fetch) what() string {
+	if one.file != "" {
+		return "reading " + terminal.Short(one.file, maxHelp)
+	}
+	return "waiting for the MCP server"
+}
+
 // fetchRows shows the running fetch.
 func (u *UI) fetchRows(width int) []terminal.Line {
 	if u.view.fetch == nil {
 		return nil
 	}
-	how := "↳ waiting for the MCP server (Esc cancels): "
+	how := "↳ " + u.view.fetch.what() + " (Esc cancels): "
 	if u.view.fetch.givenUp {
 		how = "↳ cancelling: "
 	}

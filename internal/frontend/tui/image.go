@@ -100,6 +100,16 @@ func imagePath(text, dir string) (string, bool) {
 // mention is a path after "@", as completion leaves it.
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
+// firstFile is the name of the first image or PDF that a text names after "@"; "" for none.
+func firstFile(text string) string {
+	for _, m := range mention().FindAllStringSubmatch(text, -1) {
+		if path := filepath.FromSlash(strings.Trim(m[1], `"`)); isImage(path) || isPDF(path) {
+			return filepath.Base(path)
+		}
+	}
+	return ""
+}
+
 // named returns the images and PDFs that a text names after "@". A name without a regular file is
 // left to the model; a file that cannot be attached is an error.
 func named(dir, text string) (out image.Attached, err error) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/proc/pdf"
+	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -107,18 +107,76 @@ func TestUnattachableFileComesBack(t *testing.T) {
 	})
 }
 
-// A request with PDFs has the time that reading them can take.
-func TestDocumentsExtendTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bounded, cancel := context.WithTimeout(t.Context(), actTimeout)
-		defer cancel()
-		u := &UI{ctx: t.Context()}
-		for documents, want := range map[int]time.Duration{0: actTimeout, 2: actTimeout + 2*pdf.Timeout} {
-			ctx, cancel := u.reading(bounded, documents)
-			if deadline, _ := ctx.Deadline(); time.Until(deadline) != want {
-				t.Errorf("%d PDFs have %s, want %s", documents, time.Until(deadline), want)
-			}
-			cancel()
+// C10: Esc and Ctrl-C take back an input whose PDF is being read. Answers do not wait for it, and
+// no later input overtakes it.
+func TestInputWithPDFCanBeTakenBack(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context, documents []event.Document) ([]event.Document, error) {
+		select {
+		case <-time.After(time.Hour):
+			documents[0].Pages, documents[0].Text = 1, "x"
+			return documents, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{documents: read}, script.Text("Fine."))
+		for _, key := range []string{"\x1b", "\x03"} {
+			p.types("\x15sum up @slow.pdf\r")
+			p.sees("↳ reading slow.pdf (Esc cancels): sum up @slow.pdf")
+			p.types(key)
+			p.sees("> sum up @slow.pdf", "not sent; it is in the editor again")
+			p.misses("↳ reading")
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		p.misses("▌ sum up")
+		p.types("\x15go on\r")
+		p.sees("▌ go on", "Fine.")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{documents: read}, script.Text("A summary."), script.Text("And that."))
+		p.types("sum up @slow.pdf\r")
+		p.types("and more\r") // it would overtake
+		p.sees("> and more", "Esc cancels it")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		p.sees("▌ sum up @slow.pdf", "A summary.", "> and more")
+		p.types("\r")
+		p.sees("And that.")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// An answer does not wait for a PDF.
+func TestAnswerDoesNotWaitForPDF(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{documents: read},
+			script.Turn(script.Headers(), script.Delay(10*time.Second), script.Call("shell", `{"command":"count"}`)),
+			script.Text("Fine."))
+		p.types("count\r")
+		p.types("sum up @slow.pdf\r")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		p.sees("? settle asks before this call", "↳ reading slow.pdf")
+		p.types("y")
+		p.sees("● $ count", "↳ reading slow.pdf")
+		p.types("\x04")
+		p.left(code, 0)
 	})
 }

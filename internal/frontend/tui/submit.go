@@ -8,7 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/proc/pdf"
+	"github.com/settle-agent/settle/internal/client/image"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -78,48 +78,58 @@ func (u *UI) deliver(parts []part, mode event.Mode) { u.deliverIf(nil, parts, mo
 // deliverIf sends an input if ready, which can be nil, returns no error. If it is not accepted,
 // typed comes back into the editor.
 func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode event.Mode, typed []part) {
-	giveBack := func() {
-		if u.input.editor.empty() {
-			u.input.editor.parts, u.input.editor.at, u.display.dirty = typed, len(typed), true
-		}
-	}
 	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
-	c, dir := u.view.conversation, u.state().Host.Dir
-	accepted := u.enqueue(func(ctx context.Context) (err error) {
-		defer func() {
-			if err != nil {
-				u.send(giveBack)
-			}
-		}()
-		if ready != nil {
-			if err := ready(ctx); err != nil {
-				return err
-			}
+	out := &outgoing{u.view.conversation, ready, parts, mode, typed}
+	later := func() { // once the key that sent it is handled
+		go u.guarded(func() { u.send(func() { u.giveBack(typed) }) }) // ends with the loop
+	}
+	if name := firstFile(joinParts(parts)); name != "" {
+		if u.busy() {
+			later()
+			return
 		}
-		text, options := optionsOf(joinParts(parts))
-		files, err := named(dir, text)
+		u.readFiles(name, out)
+		return
+	}
+	if !u.enqueue(func(ctx context.Context) error {
+		err := out.send(ctx, image.Attached{})
 		if err != nil {
-			return err
+			u.send(func() { u.giveBack(typed) })
 		}
-		ctx, cancel := u.reading(ctx, len(files.Documents))
-		defer cancel()
-		options = append(options, settle.WithImages(append(imagesOf(parts), files.Images...)...),
-			settle.WithDocuments(files.Documents...))
-		_, err = c.Submit(ctx, text, append(options, settle.WithMode(mode))...)
 		return err
-	})
-	if !accepted {
-		go u.guarded(func() { u.send(giveBack) }) // once the key that sent it is handled; ends with the loop
+	}) {
+		later()
 	}
 }
 
-// reading returns the context of an input with so many PDFs, which are read before the session
-// accepts the input. Without PDFs, it is ctx.
-func (u *UI) reading(ctx context.Context, documents int) (context.Context, context.CancelFunc) {
-	if documents == 0 {
-		return ctx, func() {}
+// giveBack puts what was not accepted into the editor, unless the person has typed since.
+func (u *UI) giveBack(typed []part) {
+	if u.input.editor.empty() {
+		u.input.editor.parts, u.input.editor.at, u.display.dirty = typed, len(typed), true
 	}
-	return context.WithTimeout(u.ctx, actTimeout+time.Duration(documents)*pdf.Timeout)
+}
+
+// outgoing is an input on its way to the session.
+type outgoing struct {
+	conversation Conversation
+	ready        func(context.Context) error // has to return nil before the input is sent; nil for none
+	parts        []part
+	mode         event.Mode
+	typed        []part // what the person typed for it
+}
+
+// send submits the input with the files that it names.
+func (o *outgoing) send(ctx context.Context, files image.Attached) error {
+	if o.ready != nil {
+		if err := o.ready(ctx); err != nil {
+			return err
+		}
+	}
+	text, options := optionsOf(joinParts(o.parts))
+	options = append(options, settle.WithImages(append(imagesOf(o.parts), files.Images...)...),
+		settle.WithDocuments(files.Documents...), settle.WithMode(o.mode))
+	_, err := o.conversation.Submit(ctx, text, options...)
+	return err
 }
 
 // withdraw takes the last input that waits back into the editor.

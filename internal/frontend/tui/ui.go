@@ -106,6 +106,9 @@ type Options struct {
 	Doctor func(ctx context.Context, out io.Writer)
 	// Settings, if set, writes the settings in force that are not defaults, and their origins.
 	Settings func(out io.Writer)
+
+	// documents reads the PDFs of an input; nil for [session.ReadDocuments].
+	documents func(context.Context, []event.Document) ([]event.Document, error)
 }
 
 // UI is the terminal with the session that it shows. The goroutine of loop owns all

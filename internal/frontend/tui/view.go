@@ -18,7 +18,7 @@ type view struct {
 	feed         *feed
 	unfollow     context.CancelFunc // ends feed
 
-	fetch   *fetch // the MCP prompt that is being fetched; nil for none
+	fetch   *fetch // the input that is being prepared; nil for none
 	closing bool   // the terminal is closing the session
 	lost    bool   // the session ended, and this terminal did not close it
 }
@@ -36,6 +36,9 @@ func (u *UI) open(id string) error {
 }
 
 func (u *UI) attach(c Conversation) {
+	if u.view.fetch != nil && u.view.fetch.takeBack != nil {
+		u.view.fetch.takeBack()
+	}
 	if u.view.unfollow != nil {
 		u.view.unfollow()
 		u.drain()
