@@ -141,7 +141,7 @@ type Hook struct {
 	Own bool
 	// Broken, if set, states why the hook cannot run: it fails each time.
 	Broken string
-	// Check, if set, is called before each run. If it returns an error, the hook does
-	// not run, and fails.
-	Check func() error
+	// Check, if set, is called before each run, within its Timeout. If it returns an error,
+	// the hook does not run, and fails.
+	Check func(context.Context) error
 }

@@ -88,9 +88,9 @@ func (b *sandboxes) programs() *executor.Local {
 
 // checkOf returns the check that a hook of a project or plugin is still the version that the
 // user trusts, because a command can change its script. It is nil for the user's own hooks.
-func (o Options) checkOf(h config.Hook) func() error {
+func (o Options) checkOf(h config.Hook) func(context.Context) error {
 	if h.Plugin != nil {
-		return h.Plugin.Check
+		return func(context.Context) error { return h.Plugin.Check() }
 	}
 	if h.Origin.Kind != config.Project {
 		return nil
@@ -98,7 +98,7 @@ func (o Options) checkOf(h config.Hook) func() error {
 	project := o.Settings.Trust.Project(o.Dir)
 	for _, file := range o.Settings.ProjectHooks {
 		if file.Path == h.Origin.Where {
-			return func() error { return file.Check(project) }
+			return func(ctx context.Context) error { return file.Check(ctx, project) }
 		}
 	}
 	return nil

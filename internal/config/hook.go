@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -53,12 +54,15 @@ type ProjectHooks struct {
 }
 
 // Check returns an error if the file's hooks, or the project's files that they name, have
-// changed since they were read: the user trusted a version of the script.
-func (p ProjectHooks) Check(project repo.Project) error {
+// changed since they were read: the user trusted a version of the script. ctx ends the reading of
+// the files.
+func (p ProjectHooks) Check(ctx context.Context, project repo.Project) error {
 	if len(p.Hooks) == 0 {
 		return nil
 	}
-	switch hash, err := hooksHash(project, p.Hooks[0].Dir, p.Hooks); {
+	switch hash, err := hooksHash(ctx, project, p.Hooks[0].Dir, p.Hooks); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("the hooks of %s cannot be trusted any more: %w", p.Path, err)
 	case hash == p.Hash:
@@ -206,7 +210,7 @@ func (l *loader) projectFileHooks(project repo.Project, dir, path string, list [
 	}
 	file := ProjectHooks{Path: path, Hooks: list}
 	var err error
-	file.Hash, err = hooksHash(project, dir, list)
+	file.Hash, err = hooksHash(context.Background(), project, dir, list)
 	switch recorded, ok := l.Recorded()[path]; {
 	case err != nil:
 		file.Problem = err.Error()
@@ -229,8 +233,8 @@ const maxHashed = 64 << 20
 
 // hooksHash is the hash of hooks and of the project's files that their commands name,
 // because the user trusts a version of the script. The error means that the files are too
-// large to be read.
-func hooksHash(project repo.Project, dir string, list []Hook) (string, error) {
+// large to be read, or that ctx has ended.
+func hooksHash(ctx context.Context, project repo.Project, dir string, list []Hook) (string, error) {
 	sum := sha256.New()
 	files := fileHashes{project: project, room: maxHashed, known: map[string]string{}}
 	for _, h := range list {
@@ -252,7 +256,7 @@ func hooksHash(project repo.Project, dir string, list []Hook) (string, error) {
 			if rel, err := filepath.Rel(dir, word); err != nil || rel == "." || strings.HasPrefix(rel, "..") {
 				continue
 			}
-			hash, err := files.of(word)
+			hash, err := files.of(ctx, word)
 			if err != nil {
 				return "", err
 			}
@@ -272,8 +276,8 @@ type fileHashes struct {
 }
 
 // of returns the hash of a file; "" if the word names no file that can be read. The error means
-// that the file exceeds the room.
-func (f *fileHashes) of(path string) (string, error) {
+// that the file exceeds the room, or that ctx has ended.
+func (f *fileHashes) of(ctx context.Context, path string) (string, error) {
 	if hash, ok := f.known[path]; ok {
 		return hash, nil
 	}
@@ -284,8 +288,16 @@ func (f *fileHashes) of(path string) (string, error) {
 	}
 	defer func() { _ = file.Close() }() // the file was only read
 	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(file, f.room+1))
-	if err != nil {
+	n, err := io.Copy(sum, io.LimitReader(readerFunc(func(b []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return file.Read(b)
+	}), f.room+1))
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
 		return "", nil //nolint:nilerr // such as a folder
 	}
 	if f.room -= n; f.room < 0 {
@@ -294,6 +306,11 @@ func (f *fileHashes) of(path string) (string, error) {
 	f.known[path] = hex.EncodeToString(sum.Sum(nil))
 	return f.known[path], nil
 }
+
+// readerFunc is a Read method.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // delimits reports whether the character ends a file name in a command.
 func delimits(r rune) bool { return strings.ContainsRune(" \t\n`;|&()<>=", r) }

@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,11 +75,11 @@ func TestHooksOfAProject(t *testing.T) {
 		t.Fatalf("trusted: %+v", r.Hooks)
 	}
 	trusted, project := r.ProjectHooks[0], repo.Trust{}.Project(dir)
-	if err := trusted.Check(project); err != nil {
+	if err := trusted.Check(t.Context(), project); err != nil {
 		t.Error(err)
 	}
 	w.write("repo/.claude/hooks/check.sh", "exit 1\n")
-	if err := trusted.Check(project); err == nil || !strings.Contains(err.Error(), "settle hooks --trust") {
+	if err := trusted.Check(t.Context(), project); err == nil || !strings.Contains(err.Error(), "settle hooks --trust") {
 		t.Errorf("a script changed while a session is open: %v", err)
 	}
 	if r = w.load(); len(r.Hooks) > 0 {
@@ -93,17 +95,22 @@ func TestHashCoversLargeScript(t *testing.T) {
 	w.write("repo/.claude/hooks/check.sh", script+"exit 0\n")
 	project := repo.Trust{}.Project(filepath.Join(w.dir, "repo"))
 	file := w.load().ProjectHooks[0]
-	if err := file.Check(project); err != nil || file.Problem != "" {
+	if err := file.Check(t.Context(), project); err != nil || file.Problem != "" {
 		t.Errorf("%v, %q", err, file.Problem)
 	}
 	w.write("repo/.claude/hooks/check.sh", script+"exit 1\n")
-	if err := file.Check(project); err == nil {
+	if err := file.Check(t.Context(), project); err == nil {
 		t.Error("a change after the first MiB was not seen")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("late"))
+	if err := file.Check(ctx, project); err == nil || err.Error() != "late" {
+		t.Errorf("a check that has ended: %v", err)
 	}
 	if err := os.Truncate(filepath.Join(w.dir, "repo/.claude/hooks/check.sh"), 65<<20); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Check(project); err == nil || !strings.Contains(err.Error(), "64 MB") {
+	if err := file.Check(t.Context(), project); err == nil || !strings.Contains(err.Error(), "64 MB") {
 		t.Errorf("a script of 65 MB: %v", err)
 	}
 	r := w.load()

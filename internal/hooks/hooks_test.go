@@ -140,7 +140,7 @@ func TestAnswers(t *testing.T) {
 // A hook that changed after it was trusted does not run; a blocking one denies.
 func TestHookThatHasChangedDoesNotRun(t *testing.T) {
 	h := before("", "x")
-	h.Check = func() error { return errors.New("its script has changed") }
+	h.Check = func(context.Context) error { return errors.New("its script has changed") }
 	b := newBench(t, h)
 	b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) {
 		t.Error("it ran")
@@ -151,6 +151,24 @@ func TestHookThatHasChangedDoesNotRun(t *testing.T) {
 		!strings.Contains(got.Reason, "its script has changed") {
 		t.Errorf("%+v, %+v, %v", v, got, err)
 	}
+}
+
+// The check of a hook counts as its run: it ends with the hook's timeout, and a blocking hook denies.
+func TestCheckEndsWithTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := before("", "x")
+		h.Timeout = time.Second
+		h.Check = func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		b := newBench(t, h)
+		v, err := b.set.Before(t.Context(), call("shell", `{"command":"ls"}`))
+		if got := b.ended()[0]; err != nil || v.Decision != event.Deny || got.Outcome != event.Failed ||
+			!strings.Contains(got.Reason, "did not end within 1s") {
+			t.Errorf("%+v, %+v, %v", v, got, err)
+		}
+	})
 }
 
 // Hooks with Claude Code's names, and with settle's names, match settle's tools.

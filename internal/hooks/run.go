@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,8 +145,14 @@ func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	if r.hook.Broken != "" {
 		return r.end(response{}, errors.New(r.hook.Broken), Result{Code: -1})
 	}
+	limit := r.hook.timeout()
+	late := fmt.Errorf("it did not end within %v", limit)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
 	if r.hook.Check != nil {
-		if err := r.hook.Check(); err != nil {
+		if err := r.hook.Check(bounded); ctx.Err() != nil {
+			return r.abort(ctx)
+		} else if err = cmp.Or(context.Cause(bounded), err); err != nil {
 			return r.end(response{}, err, Result{Code: -1})
 		}
 	}
@@ -153,10 +160,6 @@ func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	if err != nil {
 		return r.end(response{}, err, Result{Code: -1})
 	}
-	limit := r.hook.timeout()
-	late := fmt.Errorf("it did not end within %v", limit)
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
 	got, err := r.command(ctx, bounded, stdin)
 	switch {
 	case ctx.Err() != nil:
