@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -22,7 +23,7 @@ are not run: they are programs that the repository chose.
 
 States: ok, untrusted, broken (settle cannot run it; a gate denies).
 
-Exit codes: 0 listed, 1 cannot record the trust, 2 wrong usage or configuration.`
+Exit codes: 0 listed, 1 cannot trust all of them, 2 wrong usage or configuration.`
 
 // hooksFlags are the flags of hooks.
 type hooksFlags struct{ trustFlags }
@@ -61,18 +62,15 @@ func (s *streams) trustHooks(r *config.Resolved) error {
 		}
 	}
 	mask := redact.New(r.Secrets()...)
+	var refused error
 	for _, file := range r.ProjectHooks {
 		if file.Problem != "" {
-			return &config.Error{
-				Where:   "--trust",
-				Message: fmt.Sprintf("the hooks of %s cannot be trusted: %s", file.Path, file.Problem),
-			}
+			refused = errors.Join(refused, fmt.Errorf("the hooks of %s cannot be trusted: %s", file.Path, file.Problem))
+			continue
 		}
-	}
-	for _, file := range r.ProjectHooks {
 		for _, h := range file.Hooks {
 			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, h.Event, mask.Diagnostic(h.Line())))
 		}
 	}
-	return failed(assemble.TrustHooks(r))
+	return failed(errors.Join(refused, assemble.TrustHooks(r)))
 }

@@ -135,11 +135,14 @@ func (o Options) ConfiguredHooks() []ConfiguredHook {
 	return all
 }
 
-// TrustHooks records that the user trusts the current version of the project's own hooks.
+// TrustHooks records that the user trusts the current version of the project's own hooks,
+// except of files with a Problem.
 func TrustHooks(r *config.Resolved) error {
 	return trust(r, func(recorded map[string]string) {
 		for _, file := range r.ProjectHooks {
-			recorded[file.Path] = file.Hash
+			if file.Problem == "" {
+				recorded[file.Path] = file.Hash
+			}
 		}
 	})
 }
