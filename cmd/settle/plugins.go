@@ -157,8 +157,8 @@ func newPluginsRemove(s *streams) *cobra.Command {
 		Use: "remove [flags] NAME", Short: "Remove a plugin and its data", Long: pluginsRemoveHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.change(cmd, s, args[0], func(store plugin.Store, name string) error { return store.Remove(name) },
-				"removed")
+			remove := func(ctx context.Context, store plugin.Store, name string) error { return store.Remove(ctx, name) }
+			return f.change(cmd, s, args[0], remove, "removed")
 		},
 	}
 	f.place.define(cmd.Flags())
@@ -170,7 +170,9 @@ func newPluginsSwitch(s *streams, verb, short, long string, on bool) *cobra.Comm
 	cmd := &cobra.Command{
 		Use: verb + " [flags] NAME", Short: short, Long: long, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			enable := func(store plugin.Store, name string) error { return store.Enable(name, on) }
+			enable := func(ctx context.Context, store plugin.Store, name string) error {
+				return store.Enable(ctx, name, on)
+			}
 			return f.change(cmd, s, args[0], enable, verb+"d")
 		},
 	}
@@ -180,13 +182,13 @@ func newPluginsSwitch(s *streams, verb, short, long string, on bool) *cobra.Comm
 
 // change changes a plugin's record and says so.
 func (f *pluginsFlags) change(
-	cmd *cobra.Command, s *streams, name string, do func(plugin.Store, string) error, done string,
+	cmd *cobra.Command, s *streams, name string, do func(context.Context, plugin.Store, string) error, done string,
 ) error {
 	_, r, err := f.place.settings(s, cmd.Flags())
 	if err != nil {
 		return err
 	}
-	if err := do(plugin.NewStore(r.DataDir), name); err != nil {
+	if err := do(cmd.Context(), plugin.NewStore(r.DataDir), name); err != nil {
 		return pluginMistake(err)
 	}
 	fmt.Fprintf(s.stderr, "The plugin %s is %s.\n", name, done)
@@ -303,7 +305,7 @@ func (f *pluginsFlags) stage(
 	staged, err = plugins.Stage(ctx, store, from, snapshot, folder, name)
 	if err == nil && f.digest != "" && staged.Digest != f.digest {
 		err = errors.Join(
-			fmt.Errorf("its content has the digest %s, not %s", staged.Digest, f.digest), store.Unstage(staged),
+			fmt.Errorf("its content has the digest %s, not %s", staged.Digest, f.digest), store.Unstage(ctx, staged),
 		)
 	}
 	return staged, err
@@ -391,7 +393,7 @@ func (f *pluginsFlags) update(ctx context.Context, cmd *cobra.Command, s *stream
 	staged, err := f.stage(ctx, s, store, from, func(plugins.Snapshot) (string, error) { return old.Path, nil })
 	if err == nil && staged.Name != old.Name {
 		err = errors.Join(fmt.Errorf("it is now called %q; add it by that name", staged.Name),
-			store.Unstage(staged))
+			store.Unstage(ctx, staged))
 	}
 	if err != nil {
 		return failed(fmt.Errorf("cannot update the plugin %q: %w; it stays as it was", old.Name, err))
@@ -420,7 +422,7 @@ func (f *pluginsFlags) sameContent(
 			return nil
 		}
 	}
-	return failed(store.Record(staged.Record))
+	return failed(store.Record(ctx, staged.Record))
 }
 
 // confirmed asks a question, unless the flags answer it. command is the command that needs no
@@ -455,7 +457,7 @@ func (f *pluginsFlags) replace(
 	if err != nil || !trusted {
 		return err
 	}
-	return failed(store.Prune(staged.Name, copyAge))
+	return failed(store.Prune(ctx, staged.Name, copyAge))
 }
 
 // decide shows a staged plugin, asks, and records the trust or removes the copy. It reports
@@ -467,19 +469,19 @@ func (f *pluginsFlags) decide(
 ) (trusted bool, err error) {
 	parts := plugins.Inventory(&staged, s.getenv)
 	if err := show(s.stderr, parts); err != nil {
-		return false, failed(errors.Join(err, store.Unstage(staged)))
+		return false, failed(errors.Join(err, store.Unstage(ctx, staged)))
 	}
 	question := fmt.Sprintf("Trust the plugin %s with %s? Its programs run with your rights.", staged.Name,
 		plugins.Summary(parts))
 	if yes, err := f.confirmed(ctx, s, question, command); err != nil || !yes {
-		if err := errors.Join(store.Unstage(staged), err); err != nil {
+		if err := errors.Join(store.Unstage(ctx, staged), err); err != nil {
 			return false, failed(err)
 		}
 		fmt.Fprintln(s.stderr, "Nothing was trusted.")
 		return false, nil
 	}
 	staged.Added = time.Now().UTC().Truncate(time.Second)
-	if err := store.Record(staged.Record); err != nil {
+	if err := store.Record(ctx, staged.Record); err != nil {
 		return false, failed(fmt.Errorf("cannot record that you trust the plugin: %w", err))
 	}
 	fmt.Fprintf(s.stderr, "The plugin %s is trusted; new sessions use it. Its copy: %s\n", staged.Name,

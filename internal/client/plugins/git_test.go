@@ -208,7 +208,7 @@ func TestStageFromGit(t *testing.T) {
 	if len(parts) != 1 || parts[0].Line() != "skill       source:a" {
 		t.Errorf("%+v", parts)
 	}
-	if err := store.Unstage(p); err != nil {
+	if err := store.Unstage(t.Context(), p); err != nil {
 		t.Error(err)
 	}
 }

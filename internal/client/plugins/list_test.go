@@ -61,7 +61,7 @@ func TestPluginWithoutNameIsNamed(t *testing.T) {
 		if err != nil || p.Name != "mine" {
 			t.Errorf("%s: %q: %v", text, p.Name, err)
 		}
-		if err := store.Unstage(p); err != nil {
+		if err := store.Unstage(t.Context(), p); err != nil {
 			t.Error(err)
 		}
 	}

@@ -245,7 +245,7 @@ func Stage(
 	r := plugin.Record{
 		Name: parts.Name, Source: from.Where, Git: from.Git, Ref: from.Ref, Commit: s.Commit(), Path: folder,
 	}
-	return store.Stage(r, tree)
+	return store.Stage(ctx, r, tree)
 }
 
 // DefaultName is the name of a plugin without a manifest: of its folder or repository.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,8 +17,9 @@ const (
 )
 
 // locked calls f under the lock for all changes of the records and of the copies. The kernel
-// releases the lock if this process dies.
-func (s Store) locked(f func() error) (err error) {
+// releases the lock if this process dies. The end of ctx ends only the wait: f, which can remove
+// what is left, runs if the lock is free.
+func (s Store) locked(ctx context.Context, f func() error) (err error) {
 	if s.dir == "" {
 		return errors.New("there is no data directory")
 	}
@@ -29,7 +31,7 @@ func (s Store) locked(f func() error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	for began := time.Now(); ; time.Sleep(lockDelay) {
+	for began := time.Now(); ; {
 		free, err := disk.TryLock(lock)
 		if err != nil {
 			return err
@@ -39,6 +41,11 @@ func (s Store) locked(f func() error) (err error) {
 		}
 		if time.Since(began) > lockTimeout {
 			return errors.New("another settle is changing the plugins; run the command again when it has ended")
+		}
+		select {
+		case <-time.After(lockDelay):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -277,7 +278,7 @@ func (s Store) Trusted(r Record) string {
 
 // Stage writes a copy of a tree, whose content must be kept, or returns a copy that is there.
 // Nothing uses the copy until Record records its digest.
-func (s Store) Stage(r Record, t Tree) (Plugin, error) {
+func (s Store) Stage(ctx context.Context, r Record, t Tree) (Plugin, error) {
 	t.sort()
 	r.Digest, r.Omitted = t.Digest(), t.Omitted
 	if n := len(r.Omitted); n > maxOmitted {
@@ -285,7 +286,7 @@ func (s Store) Stage(r Record, t Tree) (Plugin, error) {
 		r.Omitted = append(slices.Clone(r.Omitted[:maxOmitted]), left)
 	}
 	var p Plugin
-	err := s.locked(func() error {
+	err := s.locked(ctx, func() error {
 		if p = s.Open(r); p.Problem == "" && s.Trusted(r) != "" {
 			s.touch(r) // Prune keeps it while the user decides
 			return nil
@@ -385,11 +386,11 @@ func removeTree(dir string) error {
 
 // Unstage removes the copy that Stage wrote, unless the user trusts it. A copy that Stage found
 // stays: open sessions can use an earlier version.
-func (s Store) Unstage(p Plugin) error {
+func (s Store) Unstage(ctx context.Context, p Plugin) error {
 	if !p.copied {
 		return nil
 	}
-	return s.locked(func() error {
+	return s.locked(ctx, func() error {
 		records, err := s.Records()
 		if err != nil || slices.ContainsFunc(records, p.is) {
 			return err
@@ -415,8 +416,8 @@ func (s Store) removeCopy(r Record) error {
 // Record records a staged plugin: the user trusts it. It replaces an earlier record of the
 // name, and keeps whether that one is disabled. The earlier copy stays for the sessions that are
 // open: the age that Prune compares begins now.
-func (s Store) Record(r Record) error {
-	return s.change(func(list []Record) ([]Record, error) {
+func (s Store) Record(ctx context.Context, r Record) error {
+	return s.change(ctx, func(list []Record) ([]Record, error) {
 		if p := s.Open(r); p.Problem != "" || s.Trusted(r) == "" {
 			return nil, fmt.Errorf("the copy of the plugin %q was removed or changed meanwhile; run the command again",
 				r.Name)
@@ -438,8 +439,8 @@ func (s Store) Record(r Record) error {
 }
 
 // Enable enables or disables a plugin.
-func (s Store) Enable(name string, on bool) error {
-	return s.change(func(list []Record) ([]Record, error) {
+func (s Store) Enable(ctx context.Context, name string, on bool) error {
+	return s.change(ctx, func(list []Record) ([]Record, error) {
 		at := slices.IndexFunc(list, func(known Record) bool { return known.Name == name })
 		if at < 0 {
 			return nil, &UnknownError{name}
@@ -450,8 +451,8 @@ func (s Store) Enable(name string, on bool) error {
 }
 
 // Remove removes a plugin, its copies and its data.
-func (s Store) Remove(name string) error {
-	return s.locked(func() error {
+func (s Store) Remove(ctx context.Context, name string) error {
+	return s.locked(ctx, func() error {
 		err := s.rewrite(func(list []Record) ([]Record, error) {
 			n := len(list)
 			list = slices.DeleteFunc(list, func(known Record) bool { return known.Name == name })
@@ -476,8 +477,8 @@ func (e *UnknownError) Error() string {
 
 // Prune removes the copies of a plugin that are neither in the records nor younger than the
 // age: sessions that are open can still use a copy that was replaced.
-func (s Store) Prune(name string, age time.Duration) error {
-	return s.locked(func() error { return s.prune(name, age) })
+func (s Store) Prune(ctx context.Context, name string, age time.Duration) error {
+	return s.locked(ctx, func() error { return s.prune(name, age) })
 }
 
 func (s Store) prune(name string, age time.Duration) error {
@@ -505,8 +506,8 @@ func (s Store) prune(name string, age time.Duration) error {
 }
 
 // change changes the records under the lock.
-func (s Store) change(f func([]Record) ([]Record, error)) error {
-	return s.locked(func() error { return s.rewrite(f) })
+func (s Store) change(ctx context.Context, f func([]Record) ([]Record, error)) error {
+	return s.locked(ctx, func() error { return s.rewrite(f) })
 }
 
 // rewrite changes the records. The caller holds the lock.

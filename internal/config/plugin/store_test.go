@@ -42,12 +42,12 @@ func added(t *testing.T, source string) (Store, Plugin) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Stage(Record{Name: "demo", Source: source}, tree)
+	p, err := s.Stage(t.Context(), Record{Name: "demo", Source: source}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = removeTree(s.dir) }) // its folders are read-only
-	if err := s.Record(p.Record); err != nil {
+	if err := s.Record(t.Context(), p.Record); err != nil {
 		t.Fatal(err)
 	}
 	return s, p
@@ -103,7 +103,7 @@ func TestTrustBelongsToContent(t *testing.T) {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "settle plugins update demo") {
 			t.Errorf("%s: %v", name, err)
 		}
-		again, err := s.Stage(p.Record, mustRead(t, source)) // an update restores the copy
+		again, err := s.Stage(t.Context(), p.Record, mustRead(t, source)) // an update restores the copy
 		if err != nil || again.Problem != "" {
 			t.Errorf("%s: %v, %q", name, err, again.Problem)
 		}
@@ -173,12 +173,12 @@ func TestPruneKeepsTrustedCopyDespiteStagedOne(t *testing.T) {
 	s, trusted := added(t, source)
 	aged(t, s, trusted.Record, 48*time.Hour)
 	files(t, source, map[string]string{"a": "b"})
-	rejected, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
+	rejected, err := s.Stage(t.Context(), Record{Name: "demo", Source: source}, mustRead(t, source))
 	if err != nil {
 		t.Fatal(err)
 	}
 	aged(t, s, rejected.Record, 48*time.Hour)
-	if err := s.Prune("demo", time.Hour); err != nil {
+	if err := s.Prune(t.Context(), "demo", time.Hour); err != nil {
 		t.Error(err)
 	}
 	if now := listed(t, s); now.Problem != "" {
@@ -194,11 +194,11 @@ func TestRecordRestartsAgeOfReplacedCopy(t *testing.T) {
 	s, old := added(t, source)
 	aged(t, s, old.Record, 48*time.Hour)
 	files(t, source, map[string]string{"a": "b"})
-	staged, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
+	staged, err := s.Stage(t.Context(), Record{Name: "demo", Source: source}, mustRead(t, source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Record(staged.Record), s.Prune("demo", time.Hour)); err != nil {
+	if err := errors.Join(s.Record(t.Context(), staged.Record), s.Prune(t.Context(), "demo", time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if now := s.Open(old.Record); now.Problem != "" || s.Trusted(old.Record) == "" {
@@ -271,14 +271,14 @@ func TestRecords(t *testing.T) {
 	source := files(t, t.TempDir(), map[string]string{"a": "a"})
 	s, p := added(t, source)
 	for _, name := range []string{"demo", "other"} {
-		if err := s.Enable(name, false); (err == nil) != (name == "demo") {
+		if err := s.Enable(t.Context(), name, false); (err == nil) != (name == "demo") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if now := listed(t, s); now.Used() || now.State() != "disabled" {
 		t.Errorf("%+v", now)
 	}
-	if err := s.Prune("demo", 0); err != nil {
+	if err := s.Prune(t.Context(), "demo", 0); err != nil {
 		t.Error(err)
 	}
 	if now := listed(t, s); now.Problem != "" {
@@ -286,17 +286,17 @@ func TestRecords(t *testing.T) {
 	}
 	old := p.Record
 	files(t, source, map[string]string{"a": "b"})
-	staged, err := s.Stage(Record{Name: "demo", Source: source}, mustRead(t, source))
-	if err != nil || s.Record(staged.Record) != nil {
+	staged, err := s.Stage(t.Context(), Record{Name: "demo", Source: source}, mustRead(t, source))
+	if err != nil || s.Record(t.Context(), staged.Record) != nil {
 		t.Fatal(err)
 	}
-	if err := s.Prune("demo", time.Hour); err != nil || s.Open(old).Problem != "" {
+	if err := s.Prune(t.Context(), "demo", time.Hour); err != nil || s.Open(old).Problem != "" {
 		t.Errorf("%v: open sessions lost their copy: %s", err, s.Open(old).Problem)
 	}
-	if err := s.Prune("demo", 0); err != nil || s.Open(old).Problem == "" {
+	if err := s.Prune(t.Context(), "demo", 0); err != nil || s.Open(old).Problem == "" {
 		t.Errorf("%v: an old copy stays", err)
 	}
-	if err := s.Unstage(staged); err != nil || listed(t, s).Problem != "" {
+	if err := s.Unstage(t.Context(), staged); err != nil || listed(t, s).Problem != "" {
 		t.Errorf("%v: a trusted copy was unstaged", err)
 	}
 	current := listed(t, s)
@@ -312,7 +312,7 @@ func TestRecords(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Remove("demo"); err != nil {
+	if err := s.Remove(t.Context(), "demo"); err != nil {
 		t.Error(err)
 	}
 	if err := current.Check(); err == nil || !strings.HasSuffix(err.Error(), "settle resume ID") {
