@@ -84,12 +84,36 @@ func TestChangedCallKeepsItsQuestion(t *testing.T) {
 	}
 }
 
-// An agreement ends with its turn.
+// An agreement ends with its turn: the client is asked about the same call of the next turn.
 func TestAgreementEndsWithTurn(t *testing.T) {
-	var a agreements
-	a.add("x", allowedByClient)
-	a.clear()
-	if how := a.take("x"); how != "" {
-		t.Errorf("it is %q", how)
+	write := func(name string) script.Step {
+		return script.Turn(script.Call("write", fmt.Sprintf(`{"path":%q,"content":"x"}`, name)))
+	}
+	dir := ""
+	s := serve(t, func(o *Config) { o.Asks, o.Mode, dir = true, modeDefault, o.Dir },
+		write("a"), script.Text("done"), write("b"), script.Text("done"))
+	changed := fmt.Sprintf(`{"file_path":%q,"content":"x"}`, filepath.Join(dir, "b"))
+	var questions []string
+	for _, id := range []string{uuid1, uuid2} {
+		s.say(user("go", id))
+		for over := false; !over; {
+			m := <-s.said
+			request, _ := m["request"].(map[string]any)
+			if request["subtype"] == "can_use_tool" {
+				input, _ := request["input"].(map[string]any)
+				name, answer := filepath.Base(fmt.Sprint(input["file_path"])), `{"behavior":"allow"}`
+				if questions = append(questions, name); name == "a" {
+					answer = `{"behavior":"allow","updatedInput":` + changed + `}`
+				}
+				s.say(fmt.Sprintf(
+					`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
+					m["request_id"], answer,
+				))
+			}
+			over = m == nil || is(m, "result")
+		}
+	}
+	if !slices.Equal(questions, []string{"a", "b"}) {
+		t.Errorf("it asked about %q", questions)
 	}
 }
