@@ -14,11 +14,12 @@ import (
 func TestTrustHooksOmitsFileWithProblem(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "repo")
+	hook := func(command string) string {
+		return `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "` + command + `"}]}]}}`
+	}
 	for name, text := range map[string]string{
-		".git/HEAD":                   "",
-		"big.sh":                      "",
-		".claude/settings.json":       `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh ./big.sh"}]}]}}`,
-		".claude/settings.local.json": `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}}`,
+		".git/HEAD": "", "big.sh": "",
+		".claude/settings.json": hook("sh ./big.sh"), ".claude/settings.local.json": hook("true"),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -43,7 +44,7 @@ func TestTrustHooksOmitsFileWithProblem(t *testing.T) {
 	}
 	err = (&streams{stderr: out}).trustHooks(r)
 	if exit, ok := errors.AsType[*exitError](err); !ok || exit.code != 1 ||
-		!strings.Contains(exit.err.Error(), "settings.json cannot be trusted: the files that they name have more than 64 MB") {
+		!strings.Contains(exit.err.Error(), "settings.json cannot be trusted: the files that they name") {
 		t.Errorf("%v", err)
 	}
 	good := filepath.Join(dir, ".claude", "settings.local.json")

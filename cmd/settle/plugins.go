@@ -157,7 +157,9 @@ func newPluginsRemove(s *streams) *cobra.Command {
 		Use: "remove [flags] NAME", Short: "Remove a plugin and its data", Long: pluginsRemoveHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			remove := func(ctx context.Context, store plugin.Store, name string) error { return store.Remove(ctx, name) }
+			remove := func(ctx context.Context, store plugin.Store, name string) error {
+				return store.Remove(ctx, name)
+			}
 			return f.change(cmd, s, args[0], remove, "removed")
 		},
 	}

@@ -79,7 +79,8 @@ func TestHooksOfAProject(t *testing.T) {
 		t.Error(err)
 	}
 	w.write("repo/.claude/hooks/check.sh", "exit 1\n")
-	if err := trusted.Check(t.Context(), project); err == nil || !strings.Contains(err.Error(), "settle hooks --trust") {
+	if err := trusted.Check(t.Context(), project); err == nil ||
+		!strings.Contains(err.Error(), "settle hooks --trust") {
 		t.Errorf("a script changed while a session is open: %v", err)
 	}
 	if r = w.load(); len(r.Hooks) > 0 {

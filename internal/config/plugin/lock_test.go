@@ -71,7 +71,8 @@ func TestRecordChecksWhatChangedMeanwhile(t *testing.T) {
 	if err := s.Unstage(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Record(t.Context(), other.Record); err == nil || !strings.Contains(err.Error(), "run the command again") {
+	if err := s.Record(t.Context(), other.Record); err == nil ||
+		!strings.Contains(err.Error(), "run the command again") {
 		t.Errorf("a plugin without a copy is recorded: %v", err)
 	}
 	if now := listed(t, s); now.Problem != "" {

@@ -39,6 +39,7 @@
 //   - menus.go: the choices of models, efforts, permissions, sessions
 //   - command_set.go: the slash commands, settle's and the user's own
 //   - fetch.go: the expansion of a prompt of an MCP server
+//   - read_files.go: reads the files that an input names
 //   - clipboard.go: pastes the image in the clipboard
 //   - image.go: images whose path is in a prompt or pasted
 //   - help.go: the texts of /help
