@@ -60,7 +60,8 @@ func TestCommandsOfPages(t *testing.T) {
 		if elsewhere.MatchString(line) {
 			continue
 		}
-		if said := sh(strings.ReplaceAll(line, "http://localhost:8000/v1", model)); !strings.Contains(said, "All done.") {
+		said := sh(strings.ReplaceAll(line, "http://localhost:8000/v1", model))
+		if !strings.Contains(said, "All done.") {
 			t.Errorf("%s\n%s", line, said)
 		}
 	}

@@ -414,7 +414,8 @@ func (f *pluginsFlags) sameContent(
 ) error {
 	fmt.Fprintf(s.stderr, "The plugin %s is as you trusted it.\n", old.Name)
 	if !old.SameSource(staged.Record) {
-		fmt.Fprintf(s.stderr, "It was from %s; now it is from %s.\n", about.PluginSource(old), about.PluginSource(&staged))
+		fmt.Fprintf(s.stderr, "It was from %s; now it is from %s.\n",
+			about.PluginSource(old), about.PluginSource(&staged))
 		yes, err := f.confirmed(ctx, s, "Follow the new source?", command)
 		if err != nil {
 			return failed(err)

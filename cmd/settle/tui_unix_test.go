@@ -272,7 +272,8 @@ func TestTUIPlanInNewSession(t *testing.T) {
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
 	all := server.Exchanges()
-	if last := string(all[len(all)-1].Body); !strings.Contains(last, "1. Write one.") || strings.Contains(last, "think hard") {
+	if last := string(all[len(all)-1].Body); !strings.Contains(last, "1. Write one.") ||
+		strings.Contains(last, "think hard") {
 		t.Errorf("the new session knows %s", last)
 	}
 	list, err := p.command("sessions").Output()

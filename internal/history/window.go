@@ -65,8 +65,8 @@ func (stats RequestStats) tooLong() string {
 	if stats.Attached {
 		return fmt.Sprintf(
 			"the message and the text of its PDFs are too long for the model, with about %d tokens. Later requests "+
-				"have their beginning and their end. Attach fewer pages, or name a PDF in the working directory without "+
-				"attaching it: the model then reads it by page; you can continue the session",
+				"have their beginning and their end. Attach fewer pages, or name a PDF in the working directory "+
+				"without attaching it: the model then reads it by page; you can continue the session",
 			stats.Minimum-stats.Fixed,
 		)
 	}

@@ -29,7 +29,10 @@ func plainCommands() []plainCommand {
 			"permissions", "MODE", "chooses what may run without a question: " + strings.Join(permissionModes(), ", "),
 			(*plain).permissions,
 		},
-		{"model", "NAME", "chooses the model of the next turns", func(p *plain, name string) { p.choose("model", name) }},
+		{
+			"model", "NAME", "chooses the model of the next turns",
+			func(p *plain, name string) { p.choose("model", name) },
+		},
 		{
 			"effort", "LEVEL", "chooses how much the model thinks, from the next turn",
 			func(p *plain, level string) { p.choose("effort", level) },
