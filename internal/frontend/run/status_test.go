@@ -89,7 +89,7 @@ func TestStatus(t *testing.T) {
 	s.Close("settle run --resume s PROMPT")
 	if got := written(); !strings.HasSuffix(
 		got,
-		": 1 request, 12.3k\ntokens in (80% cached), 12 out;\ncontinue with:\n  settle run --resume s PROMPT\n",
+		": 1 request, 1 call,\n12.3k tokens in (80% cached), 12 out;\ncontinue with:\n  settle run --resume s PROMPT\n",
 	) {
 		t.Errorf("closing: %q", got)
 	}
