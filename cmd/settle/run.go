@@ -167,12 +167,12 @@ func settingFlags(flags *pflag.FlagSet) {
 		"",
 		"also use the MCP servers that are configured for `AGENTS`: claude,codex; empty: none",
 	)
-	flags.String("rules-import", "", "also use the permission rules that are configured for `AGENTS`: claude; empty: none")
+	flags.String("rules-import", "", "also use the permission rules of `AGENTS`: claude; empty: none")
 	flags.String("pass-env", "", "let commands see the provider key variables `NAMES`, separated by commas")
 	flags.String(
 		"keep-env",
 		"",
-		"pass the variables `NAMES`, which have secrets, to commands also without a question, " +
+		"pass the variables `NAMES`, which have secrets, to commands also without a question, "+
 			"separated by commas; \"*\" matches any characters",
 	)
 	flags.String(
@@ -268,7 +268,7 @@ func sandboxFlags(flags *pflag.FlagSet) {
 	flags.String(
 		"sandbox-allow-hosts",
 		"",
-		"let confined commands reach `HOSTS` through the proxy, " +
+		"let confined commands reach `HOSTS` through the proxy, "+
 			"separated by commas: example.com,*.example.org,example.net:8080",
 	)
 	for name, key := range map[string]string{"sandbox": "sandbox.use", "sandbox-mode": "sandbox.mode", "sandbox-network": "sandbox.network", "sandbox-allow-hosts": "sandbox.allow_hosts"} {

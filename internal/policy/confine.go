@@ -86,7 +86,8 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 // command destroys: the same reason in a sandbox and without one. What a rule allows is no reason.
 func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
 	allowed := func(v verdict) bool { return v.Permission == event.Allow && v.rule != byDefault }
-	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault || slices.ContainsFunc(verdicts, allowed) {
+	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault ||
+		slices.ContainsFunc(verdicts, allowed) {
 		return
 	}
 	if reasons := c.destructive(); len(reasons) > 0 && !strings.HasPrefix(j.Why, reasons[0]) {
