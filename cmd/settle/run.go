@@ -41,7 +41,7 @@ event per line, and the last one says how the turn ended.
 
 Exit codes:
   0    the turn completed
-  1    it failed; the first line on standard error is the cause
+  1    it failed; the line of standard error that begins "settle: failed:" is the cause
   2    wrong usage or configuration, or the session could not be opened; no
        model was called
   3    it reached a limit (--max-steps, --max-repeats, --max-tokens, --max-cost, --max-session-…, --timeout)
@@ -53,7 +53,7 @@ Exit codes:
 
 settle keeps the session; --last continues the last one of this directory. A
 continued session keeps the model and the server that it was started with, unless
-you name another.`
+you name another. It does not keep --permission and --sandbox: give them again.`
 
 const runExamples = `  settle run "fix the failing test"
   git diff | settle run "review this"
