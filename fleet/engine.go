@@ -51,7 +51,7 @@ var ErrLost = errors.New("another worker has the task")
 // ErrShutdown says that an attempt ends because its worker does.
 var ErrShutdown = errors.New("the worker shuts down")
 
-// ForeignError says that a unit is for workers of another kind. The worker gives it back.
+// ForeignError says that a unit is for workers of another kind. The worker gives it back, unless it was cancelled.
 type ForeignError struct{ Err error }
 
 func (e *ForeignError) Error() string { return e.Err.Error() }

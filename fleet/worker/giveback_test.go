@@ -154,6 +154,75 @@ func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
 	}
 }
 
+// TestACancelledUnitEndsOnAnyWorker ends a cancelled unit at the first worker that claims it, also one that
+// cannot begin it, such as a worker of another tenant.
+func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
+	foreign := &fleet.ForeignError{Err: errors.New("not of this worker")}
+	for _, c := range []struct {
+		name          string
+		accepted, ran bool // how far the first worker comes
+		session, tool error
+		want          event.Outcome
+	}{
+		{name: "foreign and not begun", session: foreign, want: event.Aborted},
+		{name: "foreign and accepted", accepted: true, session: foreign, want: event.Aborted},
+		{name: "foreign and completed", ran: true, session: foreign, want: event.Completed},
+		{name: "without a budget", session: &unsettledError{errors.New("unreachable")}, want: event.Aborted},
+		{name: "without a tool", accepted: true, tool: errors.New("a tool is missing"), want: event.Aborted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := fleettest.New(t, &server)
+			var r fleettest.Record
+			agent := sessions(t, fleettest.Model{}, &r)
+			broken := false
+			w := newWorker(t, p, func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
+				config, err := agent(ctx, a)
+				if broken {
+					err = c.session
+					config.Toolbox = func(settle.SessionInfo) (settle.Toolbox, error) {
+						return settle.Toolbox{}, c.tool
+					}
+				}
+				return config, err
+			})
+			p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
+			a := p.Claim(t, "w0")
+			switch {
+			case c.ran:
+				w.config.Engine = mute{}
+				w.attempt(t.Context(), a, nil)
+				w.config.Engine = ender{place: p}
+			case c.accepted:
+				config, err := agent(t.Context(), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				leave(t, w, a, config)
+			default:
+				broken = true
+				w.attempt(t.Context(), a, nil)
+			}
+			if _, err := p.Index.Cancel(t.Context(), a.Unit, "ada"); err != nil {
+				t.Fatal(err)
+			}
+			if u, err := p.Index.State(t.Context(), a.Unit); err != nil || u.State == fleet.Ended {
+				t.Fatalf("before the next worker: %+v, %v", u, err)
+			}
+			broken = true
+			w.attempt(t.Context(), p.Claim(t, "w"), nil)
+			u, err := p.Index.State(t.Context(), a.Unit)
+			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
+				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
+			}
+			if c.accepted {
+				if waiting := folded(t, p, "s").Waiting; len(waiting) > 0 {
+					t.Errorf("inputs are left: %+v", waiting)
+				}
+			}
+		})
+	}
+}
+
 // leave has the unit's input wait in the log, as a worker leaves it that ends before the turn.
 func leave(t *testing.T, w *Worker, a fleet.Attempt, c settle.SessionConfig) {
 	t.Helper()

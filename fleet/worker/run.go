@@ -139,14 +139,14 @@ func (r *run) givesBack() {
 	}
 }
 
-// giveUp returns the end of a unit that one worker after the other gives back before it has a turn; nil if another one
-// may try. The log decides how a unit has ended that has begun: a unit whose log cannot be opened goes back. A worker
-// that ends gives back what it has, and that says nothing about the unit; neither does trouble of the budget, or of the
-// worker itself.
+// giveUp returns the end of a unit that was cancelled, or that one worker after the other gives back before it has a
+// turn; nil if another one may try. The log decides how a unit has ended that has begun: a unit whose log cannot be
+// opened goes back. A worker that ends gives back what it has, and that says nothing about the unit; neither does
+// trouble of the budget, or of the worker itself.
 func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 	switch {
-	case r.attempt.GivenBack < maxGivenBack, r.ran, r.life.Err() != nil,
-		errors.As(err, new(*unsettledError)), errors.As(err, new(*fleet.ForeignError)):
+	case r.ran, r.life.Err() != nil,
+		r.attempt.Cancel == "" && (r.attempt.GivenBack < maxGivenBack || elsewhere(err)):
 		return nil
 	}
 	result, failing := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.GivenBack+1, err))
@@ -154,6 +154,11 @@ func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 		r.logger.Warn("cannot end a task that no worker can begin", "error", failing)
 	}
 	return result
+}
+
+// elsewhere reports whether an error says nothing about the unit: another worker may be able to begin it.
+func elsewhere(err error) bool {
+	return errors.As(err, new(*unsettledError)) || errors.As(err, new(*fleet.ForeignError))
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
@@ -249,13 +254,13 @@ func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err er
 	return r.keep(ctx, o.place, r.progress(o.session), result, err)
 }
 
-// fail returns the end of a unit that cannot begin on any worker. Recovery still ends a
-// dead worker's turn in the log.
+// fail returns the end of a unit that cannot begin on any worker, or that was cancelled before the attempt: each
+// worker can end such a unit, because that runs nothing of it. Recovery still ends a dead worker's turn in the log.
 func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return nil, &lostError{err}
-	case r.life.Err() != nil || errors.As(err, new(*unsettledError)) || errors.As(err, new(*fleet.ForeignError)):
+	case r.life.Err() != nil, r.attempt.Cancel == "" && elsewhere(err):
 		return nil, r.cause(err)
 	}
 	var p progress
@@ -265,8 +270,11 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 			return nil, r.cause(settling)
 		}
 	}
-	if p.result != nil {
+	switch {
+	case p.result != nil:
 		return p.result, nil
+	case r.attempt.Cancel != "":
+		return p.cancelled(r.attempt.Cancel), nil
 	}
 	if request := (*askedError)(nil); errors.As(err, &request) {
 		return p.cancelled(request.by), nil
