@@ -178,7 +178,11 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 
 // openApart opens the session in a goroutine of its own, which it waits for: what opens a session needs a deep
 // stack, which a turn that waits for a model should not keep. A cancellation ends what the opening waits for.
-func (r *run) openApart(ctx context.Context) (o opening, err error) {
+func (r *run) openApart(ctx context.Context) (opening, error) {
+	var (
+		o   opening
+		err error
+	)
 	done := make(chan error, 1)
 	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
 	select {
