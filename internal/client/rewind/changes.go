@@ -130,7 +130,10 @@ func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	if kind == Command {
 		c.names[i.ID] = "$ " + text
 	}
-	if c.intended != nil && !hasChanges(content) { // an interrupt can also come after the tool has returned
+	// A file tool that has returned reports what it did; an interrupt can also come after a command has
+	// returned, and before its record is complete.
+	isCut := i.Status == event.ItemAborted || i.Status == event.ItemOpen || !isEdit(content.Name)
+	if c.intended != nil && isCut && !hasChanges(content) {
 		if cut := c.intended(i.ID, []byte(content.RanWith())); cut != nil {
 			one.detail = cut
 		}

@@ -32,6 +32,7 @@ type bench struct {
 	limits             changes.Limits
 	interrupted        bool // an interrupt comes while the changes of a command are recorded
 	together           bool // the calls of a turn are in one response
+	canFail            bool // calls can fail
 }
 
 // work begins with files, and runs a turn for each list of calls, of which each is a
@@ -126,7 +127,7 @@ func (b *bench) turns(turns ...[]call) {
 	}
 	for _, t := range session.State().Turns {
 		for _, i := range t.Items {
-			if i.Type() == event.ToolCall && i.Status != event.ItemCompleted {
+			if i.Type() == event.ToolCall && i.Status != event.ItemCompleted && !b.canFail {
 				b.Fatalf("%s: %s", i.Content().Name, i.Content().Output)
 			}
 		}
@@ -574,6 +575,34 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 			strings.Join(p.Lines(), "\n"), "was not recorded",
 		) {
 			t.Errorf("%q: %v, %v", content, did(p), p.Uncovered)
+		}
+	}
+}
+
+// A failed edit changes nothing: the file is still what the edit before it left.
+func TestFailedEditIsNoChange(t *testing.T) {
+	mode := func(mode fs.FileMode) func(*bench) {
+		return func(b *bench) {
+			if err := os.Chmod(b.path("a"), mode); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		begin         map[string]string
+		first, failed call
+		want          string
+	}{
+		{map[string]string{"a": "1\n"}, edit("a", "1", "2"), edit("a", "2", "3"), "restore a"},
+		{nil, write("a", "2\n"), write("a", "3\n"), "remove a"},
+	} {
+		b := work(t, tt.begin)
+		b.canFail = true
+		b.turns([]call{tt.first, meanwhile(tt.failed, mode(0o444))})
+		mode(0o644)(b)
+		b.wants("left", map[string]string{"a": "2\n"})
+		if diff := cmp.Diff([]string{tt.want}, did(b.plan("1"))); diff != "" {
+			t.Errorf("after a failed %s: %s", tt.failed.tool, diff)
 		}
 	}
 }
