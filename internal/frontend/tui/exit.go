@@ -17,7 +17,8 @@ type exit struct {
 	failure      error
 }
 
-// ctrlC clears the editor, else interrupts, else quits at the second time.
+// ctrlC clears the editor, else takes back the input whose files are read, else interrupts, else quits
+// at the second time.
 func (u *UI) ctrlC() {
 	now := time.Now()
 	switch {
@@ -26,8 +27,9 @@ func (u *UI) ctrlC() {
 	case !u.input.editor.empty():
 		u.input.editor.clear()
 	case u.view.fetch != nil && !u.view.fetch.givenUp:
-		u.view.fetch.giveUp(u.ctx, u.view.conversation)
-		u.interrupt()
+		if !u.view.fetch.giveUp(u.ctx, u.view.conversation) {
+			u.interrupt()
+		}
 	case u.target() != nil && u.interrupts.turn != u.target().ID:
 		u.interrupt()
 	case !u.exit.quitDeadline.IsZero() && now.Before(u.exit.quitDeadline):

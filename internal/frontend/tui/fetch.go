@@ -27,8 +27,10 @@ type fetch struct {
 	input, text string
 	givenUp     bool
 
-	file     string // the first file that is read; "" for an MCP prompt
-	takeBack func() // takes back the input whose files are read, unless it is being sent
+	file string // the first file that is read; "" for an MCP prompt
+	// takeBack takes back the input whose files are read, unless it is being sent, and reports whether
+	// it did.
+	takeBack func() bool
 }
 
 // newFetch returns a fetch, and the function that submits it and waits for the server.
@@ -44,19 +46,20 @@ func newFetch(c Conversation, text string) (one *fetch, send func(context.Contex
 	}
 }
 
-// giveUp takes the input back, or ends its turn where it has just been accepted (C10).
-func (one *fetch) giveUp(ctx context.Context, c Conversation) {
+// giveUp takes the input back, or ends its turn where it has just been accepted (C10). It reports
+// whether an input was taken back whose files are read: the key then interrupts no turn.
+func (one *fetch) giveUp(ctx context.Context, c Conversation) bool {
 	if one.givenUp {
-		return
+		return false
 	}
 	if one.takeBack != nil {
-		one.takeBack()
-		return
+		return one.takeBack()
 	}
 	one.givenUp = true
 	go func() { // ends at once, or with the turn, which ends in time (C9)
 		_, _ = c.Interrupt(ctx, settle.Interruption{By: user, Input: one.input}) // Submit returns the outcome
 	}()
+	return false
 }
 
 // failure returns why nothing was sent; "" after a cancel by the person.

@@ -155,6 +155,59 @@ func TestInputWithPDFCanBeTakenBack(t *testing.T) {
 	})
 }
 
+// Esc and Ctrl-C take back the input whose files are read, and leave the running turn alone. A second
+// key interrupts the turn.
+func TestTakingBackAnInputDoesNotInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	for _, key := range []string{"\x1b", "\x03"} {
+		synctest.Test(t, func(t *testing.T) {
+			p, code := newPersonIn(t, dir, Options{documents: read},
+				script.Turn(script.Headers(), script.Delay(time.Hour), script.Text("Fine.")))
+			p.types("go on\r")
+			p.types("sum up @slow.pdf\r")
+			p.sees("↳ reading slow.pdf (Esc cancels): sum up @slow.pdf")
+			p.types(key)
+			p.sees("> sum up @slow.pdf", "not sent; it is in the editor again")
+			p.misses("■ interrupted")
+			p.types("\x15" + key)
+			p.sees("■ interrupted")
+			p.types("\x15\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
+// A command that sends a prompt of its own does not overtake an input whose files are read.
+func TestInitAndReviewDoNotOvertake(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, dir, Options{documents: read})
+		p.types("sum up @slow.pdf\r")
+		for _, command := range []string{"/init", "/review the docs"} {
+			p.types(command + "\r")
+			p.sees("↳ reading slow.pdf", "> "+command, "waiting for sum up @slow.pdf; Esc cancels it")
+			p.misses("▌")
+			p.types("\x15")
+		}
+		p.types("\x1b\x15\x04")
+		p.left(code, 0)
+	})
+}
+
 // An answer does not wait for a PDF.
 func TestAnswerDoesNotWaitForPDF(t *testing.T) {
 	dir := t.TempDir()

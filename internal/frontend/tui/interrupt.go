@@ -60,11 +60,12 @@ func firstInput(t *event.Turn) string {
 	return t.Inputs[0].ID
 }
 
-// esc interrupts the turn. If no turn runs, a second Esc opens the list of earlier inputs.
+// esc takes back the input whose files are read, else interrupts the turn. If no turn runs, a second
+// Esc opens the list of earlier inputs.
 func (u *UI) esc() {
 	now := time.Now()
-	if u.view.fetch != nil {
-		u.view.fetch.giveUp(u.ctx, u.view.conversation)
+	if u.view.fetch != nil && u.view.fetch.giveUp(u.ctx, u.view.conversation) {
+		return
 	}
 	switch {
 	case u.interruptible():

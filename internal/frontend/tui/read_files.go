@@ -28,15 +28,17 @@ func (u *UI) readFiles(name string, out *outgoing) {
 		}
 	}
 	sent := false
-	one.takeBack = func() {
-		if !sent && !one.givenUp {
-			one.givenUp = true
-			back := "it is in the editor again"
-			if !u.input.editor.empty() {
-				back = "↑ brings it back"
-			}
-			ended(errors.New("not sent; " + back))
+	one.takeBack = func() bool {
+		if sent || one.givenUp {
+			return false
 		}
+		one.givenUp = true
+		back := "it is in the editor again"
+		if !u.input.editor.empty() {
+			back = "↑ brings it back"
+		}
+		ended(errors.New("not sent; " + back))
+		return true
 	}
 	u.view.fetch = one
 	dir, text, documents := u.state().Host.Dir, joinParts(out.parts), u.documents

@@ -30,13 +30,16 @@ Read first: the README, the build files, the CI configuration, existing instruct
 State only what you found in the repository: no general advice, no guesses. Check a command by running it where that changes nothing. If AGENTS.md exists, improve it and keep what is still true.`
 )
 
-func (u *UI) initAgents(string) { u.deliver(partsOf(initPrompt), event.Queue) }
+func (u *UI) initAgents(string) {
+	u.deliverIf(nil, partsOf(initPrompt), event.Queue, partsOf("/init"))
+}
 
 func (u *UI) review(what string) {
+	typed := partsOf(strings.TrimSpace("/review " + what))
 	if what == "" {
 		what = review.Default
 	}
-	u.deliver(partsOf(review.Prompt(what)), event.Queue)
+	u.deliverIf(nil, partsOf(review.Prompt(what)), event.Queue, typed)
 }
 
 // showTodos shows the model's latest plan.

@@ -76,18 +76,18 @@ func (u *UI) submit(parts []part, mode event.Mode) {
 func (u *UI) deliver(parts []part, mode event.Mode) { u.deliverIf(nil, parts, mode, parts) }
 
 // deliverIf sends an input if ready, which can be nil, returns no error. If it is not accepted,
-// typed comes back into the editor.
+// typed comes back into the editor: also while an earlier input is prepared, which it would overtake.
 func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode event.Mode, typed []part) {
-	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
-	out := &outgoing{u.view.conversation, ready, parts, mode, typed}
 	later := func() { // once the key that sent it is handled
 		go u.guarded(func() { u.send(func() { u.giveBack(typed) }) }) // ends with the loop
 	}
+	if u.busy() {
+		later()
+		return
+	}
+	u.interrupts.pending, u.interrupts.sentAt = u.interrupts.pending || u.display.shown.turn == "", time.Now()
+	out := &outgoing{u.view.conversation, ready, parts, mode, typed}
 	if name := firstFile(joinParts(parts)); name != "" {
-		if u.busy() {
-			later()
-			return
-		}
 		u.readFiles(name, out)
 		return
 	}
