@@ -426,6 +426,35 @@ func TestHeldApprovalIsReplaced(t *testing.T) {
 	}
 }
 
+// The receipt of a verdict has the number of the event that accepted it, also if it replaces another one.
+func TestReceiptOfReplacingVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, h := held(t)
+		b := host(t, d, "/work", reasoned{"a"}, script.New())
+		var receipts []session.Receipt
+		for _, in := range []run.Input{
+			{Hold: true, HeldCall: &event.HeldVerdict{Call: h.ID, Verdict: event.Approved}},
+			{HeldCall: &event.HeldVerdict{Call: h.ID, Verdict: event.Denied}},
+		} {
+			r, err := b.Submit(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			receipts = append(receipts, r)
+		}
+		events := b.end().events
+		for _, r := range receipts {
+			n := slices.IndexFunc(events, func(e event.Event) bool { return e.Seq == r.Seq })
+			if n < 0 {
+				t.Fatalf("no event %d", r.Seq)
+			}
+			if got, is := events[n].Data.(event.InputAccepted); !is || got.Input != r.Input {
+				t.Errorf("%+v names %+v", r, events[n].Data)
+			}
+		}
+	})
+}
+
 // heldPlan is a session whose host ended while a plan waited, and its call.
 func heldPlan(t *testing.T) (*disk, event.HeldCall) {
 	t.Helper()

@@ -200,6 +200,8 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 		if in.HeldCall != nil {
 			var out []event.Event
 			out, refused = s.heldVerdict(state, r.Input, in)
+			// A verdict that replaces another one first drops that one's input.
+			r.Seq += uint64(max(0, slices.IndexFunc(out, isAcceptance)))
 			return out
 		}
 		return []event.Event{
@@ -231,6 +233,11 @@ func (s *Session) accept(in run.Input) (Receipt, error) {
 	s.startNext()
 	s.serveEarlyInterrupts(r.Input)
 	return r, nil
+}
+
+func isAcceptance(e event.Event) bool {
+	_, is := e.Data.(event.InputAccepted)
+	return is
 }
 
 // reopen reopens a log that has failed, unless a turn still runs that the failure ends.
