@@ -82,15 +82,22 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	}
 }
 
-// dangerFirst begins the reason of a question about a command that no rule decides with what the
-// command destroys: the same reason in a sandbox and without one. What a rule allows is no reason.
+// dangerFirst begins the reason of a question that no rule decides with what the command destroys: the
+// same reason in a sandbox and without one. What the parts that a rule allows destroy is no reason.
 func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
-	allowed := func(v verdict) bool { return v.Permission == event.Allow && v.rule != byDefault }
-	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault ||
-		slices.ContainsFunc(verdicts, allowed) {
+	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault {
 		return
 	}
-	if reasons := c.destructive(); len(reasons) > 0 && !strings.HasPrefix(j.Why, reasons[0]) {
+	reasons := c.destructive()
+	for i, v := range verdicts {
+		if len(reasons) > 0 && v.Permission == event.Allow && v.rule != byDefault {
+			part := *c
+			part.Command = c.effects[i].text
+			allowed := part.destructive()
+			reasons = slices.DeleteFunc(reasons, func(why string) bool { return slices.Contains(allowed, why) })
+		}
+	}
+	if len(reasons) > 0 && !strings.HasPrefix(j.Why, reasons[0]) {
 		j.Why = clip(strings.Join(append(reasons, j.Why), "; "))
 	}
 }

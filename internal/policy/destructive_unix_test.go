@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/policy"
 )
 
@@ -101,6 +102,25 @@ func TestDestructiveReasonComesFirst(t *testing.T) {
 	const want = "rm -r deletes folders with all that is in them; "
 	if j := newPolicy(t, dir, policy.Config{}).Judge(call); !strings.HasPrefix(j.Why, want) {
 		t.Errorf("%+v", j)
+	}
+}
+
+// What a rule allows is no reason, and the other parts of the script still are.
+func TestDestructiveReasonsOfPartlyAllowedScripts(t *testing.T) {
+	dir := newCalmDir(t)
+	const rm, push = "rm -r deletes folders with all that is in them", "changes the repository that it pushes to"
+	for script, want := range map[string][2]bool{
+		"git status && rm -rf build":       {true, false},
+		"git push --force && rm -rf build": {true, false},
+		"git push --force && make":         {false, false},
+		"make && rm -rf build":             {true, false},
+	} {
+		p := newPolicy(t, dir, policy.Config{Rules: []config.Rule{rule("shell", "git *", event.Allow)}})
+		j := p.Judge(shell(t, script))
+		got := [2]bool{strings.HasPrefix(j.Why, rm), strings.Contains(j.Why, push)}
+		if j.Decision != event.Ask || got != want {
+			t.Errorf("%q: %+v", script, j)
+		}
 	}
 }
 
