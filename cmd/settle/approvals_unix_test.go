@@ -30,8 +30,24 @@ func (p *place) heldCall(s *modeltest.Server, flags ...string) (session, id stri
 // heldCalls is heldCall for n calls of one response.
 func (p *place) heldCalls(s *modeltest.Server, n int, flags ...string) (session string, ids []string) {
 	p.t.Helper()
+	return p.held(s, "", "shell", n, flags...)
+}
+
+// heldIn is heldCall for a call of a tool in a mode.
+func (p *place) heldIn(s *modeltest.Server, mode, tool string, flags ...string) (session, id string) {
+	p.t.Helper()
+	session, ids := p.held(s, mode, tool, 1, flags...)
+	return session, ids[0]
+}
+
+// held kills a server whose session, in a mode if one is named, asks about n calls of a tool.
+func (p *place) held(s *modeltest.Server, mode, tool string, n int, flags ...string) (session string, ids []string) {
+	p.t.Helper()
 	v := p.serve(s, flags...)
 	session = v.call("POST", "api/sessions", "", 201)["id"].(string)
+	if mode != "" {
+		v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"`+mode+`"}`, 200)
+	}
 	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
 	asked := 0
 	v.follow("api/sessions/"+session, 0, func(e event.Event) bool {
@@ -47,7 +63,7 @@ func (p *place) heldCalls(s *modeltest.Server, n int, flags ...string) (session 
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			p.t.Fatal(err)
 		}
-		if line.Session != session || line.State != "held" || line.Tool != "shell" || len(line.ID) != 64 {
+		if line.Session != session || line.State != "held" || line.Tool != tool || len(line.ID) != 64 {
 			p.t.Fatalf("held: %+v", line)
 		}
 		ids = append(ids, line.ID)
@@ -130,18 +146,8 @@ func TestHeldPlanBeginsWithQuestions(t *testing.T) {
 		modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)),
 		modeltest.Say("It is done."),
 	))
-	v := p.serve(s, "--permission", "allow")
-	session := v.call("POST", "api/sessions", "", 201)["id"].(string)
-	v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"plan"}`, 200)
-	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
-	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
-	signalled(t, v.cmd, syscall.SIGKILL)
-	_ = v.cmd.Wait()
-	var line struct{ ID string }
-	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
-		t.Fatal(err)
-	}
-	out, errs := p.approves(0, "approve", line.ID, "-m", "chat/m", "--base-url", s.OpenAI())
+	_, id := p.heldIn(s, "plan", "propose_plan", "--permission", "allow")
+	out, errs := p.approves(0, "approve", id, "-m", "chat/m", "--base-url", s.OpenAI())
 	if !strings.Contains(out, "It is done.") {
 		t.Errorf("%s %s", out, errs)
 	}
@@ -178,18 +184,8 @@ func TestHeldCallKeepsPermissionOfItsQuestion(t *testing.T) {
 				modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)),
 				modeltest.Say("It is done."),
 			))
-			v := p.serve(s)
-			session := v.call("POST", "api/sessions", "", 201)["id"].(string)
-			v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"`+test.mode+`"}`, 200)
-			v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
-			v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
-			signalled(t, v.cmd, syscall.SIGKILL)
-			_ = v.cmd.Wait()
-			var line struct{ ID string }
-			if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
-				t.Fatal(err)
-			}
-			args := append([]string{"approve", line.ID, "-m", "chat/m", "--base-url", s.OpenAI()}, test.flags...)
+			_, id := p.heldIn(s, test.mode, tool)
+			args := append([]string{"approve", id, "-m", "chat/m", "--base-url", s.OpenAI()}, test.flags...)
 			out, errs := p.approves(0, args...)
 			if !strings.Contains(out, "It is done.") {
 				t.Errorf("%s %s", out, errs)
@@ -214,25 +210,15 @@ func TestHeldPlanIsAcceptedInServer(t *testing.T) {
 		modeltest.Reply(modeltest.Call("propose_plan", `{"plan":"Write."}`)), modeltest.Say("Wait."),
 		modeltest.Say("It is done."),
 	))
+	session, id := p.heldIn(s, "plan", "propose_plan")
 	v := p.serve(s)
-	session := v.call("POST", "api/sessions", "", 201)["id"].(string)
-	v.call("POST", "api/sessions/"+session+"/settings", `{"permission":"plan"}`, 200)
-	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"go"}`, 202)
-	v.follow("api/sessions/"+session, 0, isKind(event.KindApprovalRequested))
-	signalled(t, v.cmd, syscall.SIGKILL)
-	_ = v.cmd.Wait()
-	var line struct{ ID string }
-	if err := json.Unmarshal([]byte(p.says("approvals", "--json")), &line); err != nil {
-		t.Fatal(err)
-	}
-	v = p.serve(s)
 	v.call("POST", "api/sessions/"+session+"/inputs", `{"text":"wait"}`, 202)
 	v.follow("api/sessions/"+session, 0, isKind(event.KindTurnCompleted))
-	_, errs := p.approves(1, "approve", line.ID, "--sandbox", "off", "-m", "chat/m")
+	_, errs := p.approves(1, "approve", id, "--sandbox", "off", "-m", "chat/m")
 	if !strings.Contains(errs, "with --model, --sandbox: ") {
 		t.Errorf("other flags: %s", errs)
 	}
-	p.approves(0, "approve", line.ID, "--permission", "accept-edits")
+	p.approves(0, "approve", id, "--permission", "accept-edits")
 	done := 0
 	v.follow("api/sessions/"+session, 0, func(e event.Event) bool {
 		if e.Kind() == event.KindTurnCompleted {

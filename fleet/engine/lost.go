@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -21,15 +19,7 @@ const (
 
 // watchLost sends lost units again, until ctx ends.
 func (e *Engine) watchLost(ctx context.Context) {
-	for {
-		delay := time.Duration((0.5 + rand.Float64()) * float64(lostDelay)) //nolint:gosec // it spreads load
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+	for sleep(ctx, lostDelay) {
 		units, err := e.SendLost(ctx, lostDelay)
 		if err != nil && ctx.Err() == nil {
 			e.logger.Warn("cannot look for tasks that Temporal has lost; the worker looks again", "error", err)
@@ -53,21 +43,18 @@ func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64,
 	}
 	for _, session := range sessions {
 		e.looked = session
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		latest, err := e.client.DescribeWorkflowExecution(call, workflowID(e.options.Queue, session), "")
-		cancel()
-		if err != nil && !missing(err) {
-			return units, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
+		latest, err := e.latest(ctx, session)
+		if err != nil {
+			return units, err
 		}
 		var n int64
-		info := latest.GetWorkflowExecutionInfo()
-		switch info.GetStatus() {
+		switch latest.GetStatus() {
 		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:
 			continue
 		case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
 			enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 			n, err = e.Index.Abandon(ctx, index.Abandonment{
-				Queue: e.options.Queue, Session: session, By: byTermination, Before: info.GetCloseTime().AsTime(),
+				Queue: e.options.Queue, Session: session, By: byTermination, Before: latest.GetCloseTime().AsTime(),
 			})
 		default:
 			n, err = e.Index.Resend(ctx, e.options.Queue, session)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/settle-agent/settle/fleet/index"
@@ -27,16 +28,7 @@ const (
 // watch ends the tasks of sessions whose workflow was terminated, until ctx ends.
 func (e *Engine) watch(ctx context.Context) {
 	since := time.Now().Add(-watchPast)
-	for {
-		timer := time.NewTimer(
-			time.Duration((0.5 + rand.Float64()) * float64(watchDelay)),
-		) //nolint:gosec // it spreads load
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+	for sleep(ctx, watchDelay) {
 		began := time.Now()
 		units, err := e.EndTerminated(ctx, since)
 		switch {
@@ -51,6 +43,29 @@ func (e *Engine) watch(ctx context.Context) {
 			)
 		}
 	}
+}
+
+// sleep waits for about the delay, and reports whether ctx is still alive. Workers do not do the same at once.
+func sleep(ctx context.Context, delay time.Duration) bool {
+	timer := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(delay))) //nolint:gosec // it spreads load
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// latest asks Temporal for the last workflow of a session; nil if it knows none.
+func (e *Engine) latest(ctx context.Context, session string) (*workflowpb.WorkflowExecutionInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	latest, err := e.client.DescribeWorkflowExecution(ctx, workflowID(e.options.Queue, session), "")
+	if err != nil && !missing(err) {
+		return nil, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
+	}
+	return latest.GetWorkflowExecutionInfo(), nil
 }
 
 // EndTerminated ends the tasks of sessions whose workflow was terminated since then, and
@@ -103,13 +118,11 @@ func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (
 		return 0, err
 	}
 	for _, session := range waiting {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		latest, err := e.client.DescribeWorkflowExecution(call, workflowID(e.options.Queue, session), "")
-		cancel()
-		if err != nil && !missing(err) {
-			return units, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
+		latest, err := e.latest(ctx, session)
+		if err != nil {
+			return units, err
 		}
-		if latest.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			continue
 		}
 		n, err := e.Index.Abandon(ctx, index.Abandonment{

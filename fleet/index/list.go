@@ -133,10 +133,7 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 		&c.Queued, &c.Running, &c.Ended, &c.Held, &c.Completed, &c.Failed, &c.Aborted, &c.Lost, &c.Tokens, &c.USD,
 		&c.Unpriced)
 	if err == nil {
-		err = x.pool.QueryRow(
-			ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
-			FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
-		).Scan(&c.Outbox, &c.OutboxAge)
+		c.Outbox, c.OutboxAge, err = x.outbox(ctx, where, args...)
 	}
 	if err != nil {
 		return c, fmt.Errorf("cannot count tasks: %w", err)
@@ -147,13 +144,20 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 // Outbox returns how many units of the fleet Temporal does not know yet, and the time since the first of them was
 // submitted.
 func (x *Index) Outbox(ctx context.Context) (n int, age time.Duration, err error) {
-	var seconds float64
-	err = x.pool.QueryRow(ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
-		FROM settle_fleet.unit WHERE outbox IS NOT NULL`).Scan(&n, &seconds)
+	n, seconds, err := x.outbox(ctx, "true")
 	if err != nil {
 		return 0, 0, fmt.Errorf("cannot count the tasks in the outbox: %w", err)
 	}
 	return n, time.Duration(seconds * float64(time.Second)), nil
+}
+
+// outbox counts the units in the outbox that a condition chooses, and the seconds since the first was submitted.
+func (x *Index) outbox(ctx context.Context, where string, args ...any) (n int, age float64, err error) {
+	err = x.pool.QueryRow(
+		ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
+		FROM settle_fleet.unit WHERE outbox IS NOT NULL AND `+where, args...,
+	).Scan(&n, &age)
+	return n, age, err
 }
 
 // Open returns how many of the units that the filter chooses have not ended and do not wait for a

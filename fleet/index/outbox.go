@@ -131,12 +131,14 @@ func (x *Index) Idle(
 	return nil, fmt.Errorf("cannot find sessions whose tasks wait: %w", err)
 }
 
+const resend = `UPDATE settle_fleet.unit SET outbox = now()
+WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox IS NULL`
+
 // Resend puts the units of a session which have not ended, and which Temporal was sent, into the outbox once more, and
 // returns how many. Temporal ignores signals of tasks that it has. Without a session, Resend takes all units of the
 // queue.
 func (x *Index) Resend(ctx context.Context, queue, session string) (units int64, err error) {
-	tag, err := x.pool.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now()
-		WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox IS NULL`, queue, session)
+	tag, err := x.pool.Exec(ctx, resend, queue, session)
 	if err != nil {
 		return 0, fmt.Errorf("cannot put tasks into the outbox: %w", err)
 	}
@@ -164,9 +166,7 @@ func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err er
 		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
 		a.Session, a.By, result, a.Queue, a.Before).
 		Exec(func(tag pgconn.CommandTag) error { units = tag.RowsAffected(); return nil })
-	batch.Queue(`UPDATE settle_fleet.unit SET outbox = now()
-		WHERE session = $1 AND queue = $2 AND state <> 'ended' AND outbox IS NULL AND created > $3`,
-		a.Session, a.Queue, a.Before)
+	batch.Queue(resend, a.Queue, a.Session) // these are left
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("cannot cancel the tasks of session %s: %w", a.Session, err)
 	}

@@ -32,14 +32,14 @@ func (w *waits) begin() (end func()) {
 	}
 }
 
-// waited returns for how long requests have waited now; 0 if none waits.
-func (w *waits) waited() time.Duration {
+// waited returns for how many milliseconds requests have waited now: at least 1, or 0 if none waits.
+func (w *waits) waited() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == 0 {
 		return 0
 	}
-	return max(time.Since(w.since), 1)
+	return max(time.Since(w.since).Milliseconds(), 1)
 }
 
 // gated is a provider whose requests note that they wait.

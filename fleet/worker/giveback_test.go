@@ -124,15 +124,9 @@ func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
 			a := p.Claim(t, "w0")
 			switch {
 			case c.ran:
-				w.config.Engine = mute{}
-				w.attempt(t.Context(), a, nil)
-				w.config.Engine = ender{place: p}
+				runUnreported(t, p, w, a)
 			case c.accepted:
-				config, err := agent(t.Context(), a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				leave(t, w, a, config)
+				leave(t, w, a, agent)
 			}
 			if c.cancelled {
 				if _, err := p.Index.Cancel(t.Context(), a.Unit, "ada"); err != nil {
@@ -189,15 +183,9 @@ func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
 			a := p.Claim(t, "w0")
 			switch {
 			case c.ran:
-				w.config.Engine = mute{}
-				w.attempt(t.Context(), a, nil)
-				w.config.Engine = ender{place: p}
+				runUnreported(t, p, w, a)
 			case c.accepted:
-				config, err := agent(t.Context(), a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				leave(t, w, a, config)
+				leave(t, w, a, agent)
 			default:
 				broken = true
 				w.attempt(t.Context(), a, nil)
@@ -223,9 +211,24 @@ func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
 	}
 }
 
-// leave has the unit's input wait in the log, as a worker leaves it that ends before the turn.
-func leave(t *testing.T, w *Worker, a fleet.Attempt, c settle.SessionConfig) {
+// runUnreported runs the unit on a worker that dies before it reports the unit's end.
+func runUnreported(t *testing.T, p *fleettest.Place, w *Worker, a fleet.Attempt) {
 	t.Helper()
+	w.config.Engine = mute{}
+	w.attempt(t.Context(), a, nil)
+	w.config.Engine = ender{place: p}
+}
+
+// leave has the unit's input wait in the log, as a worker leaves it that ends before the turn.
+func leave(
+	t *testing.T, w *Worker, a fleet.Attempt,
+	agent func(context.Context, fleet.Attempt) (settle.SessionConfig, error),
+) {
+	t.Helper()
+	c, err := agent(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.config.Logs.Grant(a.Task.Session, a.Epoch)
 	s, err := w.host.Session(t.Context(), a.Task.Session, c)
 	if err != nil {

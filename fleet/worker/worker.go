@@ -191,10 +191,7 @@ func (w *Worker) progress(unit string) any {
 	if r == nil {
 		return nil
 	}
-	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch}
-	if waited := r.waits.waited(); waited > 0 {
-		p.Waited = max(waited.Milliseconds(), 1)
-	}
+	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch, Waited: r.waits.waited()}
 	if s := r.session.Load(); s != nil {
 		s.View(func(state event.State) { p.Events = state.Seq })
 	}

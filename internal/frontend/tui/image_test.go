@@ -110,10 +110,7 @@ func TestUnattachableFileComesBack(t *testing.T) {
 // C10: Esc and Ctrl-C take back an input whose PDF is being read. Answers do not wait for it, and
 // no later input overtakes it.
 func TestInputWithPDFCanBeTakenBack(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := slowPDF(t)
 	read := func(ctx context.Context, documents []event.Document) ([]event.Document, error) {
 		select {
 		case <-time.After(time.Hour):
@@ -158,17 +155,10 @@ func TestInputWithPDFCanBeTakenBack(t *testing.T) {
 // Esc and Ctrl-C take back the input whose files are read, and leave the running turn alone. A second
 // key interrupts the turn.
 func TestTakingBackAnInputDoesNotInterrupt(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
+	dir := slowPDF(t)
 	for _, key := range []string{"\x1b", "\x03"} {
 		synctest.Test(t, func(t *testing.T) {
-			p, code := newPersonIn(t, dir, Options{documents: read},
+			p, code := newPersonIn(t, dir, Options{documents: endless},
 				script.Turn(script.Headers(), script.Delay(time.Hour), script.Text("Fine.")))
 			p.types("go on\r")
 			p.types("sum up @slow.pdf\r")
@@ -186,16 +176,9 @@ func TestTakingBackAnInputDoesNotInterrupt(t *testing.T) {
 
 // A command that sends a prompt of its own does not overtake an input whose files are read.
 func TestInitAndReviewDoNotOvertake(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
+	dir := slowPDF(t)
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPersonIn(t, dir, Options{documents: read})
+		p, code := newPersonIn(t, dir, Options{documents: endless})
 		p.types("sum up @slow.pdf\r")
 		for _, command := range []string{"/init", "/review the docs"} {
 			p.types(command + "\r")
@@ -210,16 +193,9 @@ func TestInitAndReviewDoNotOvertake(t *testing.T) {
 
 // An answer does not wait for a PDF.
 func TestAnswerDoesNotWaitForPDF(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read := func(ctx context.Context, _ []event.Document) ([]event.Document, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
+	dir := slowPDF(t)
 	synctest.Test(t, func(t *testing.T) {
-		p, code := newPersonIn(t, dir, Options{documents: read},
+		p, code := newPersonIn(t, dir, Options{documents: endless},
 			script.Turn(script.Headers(), script.Delay(10*time.Second), script.Call("shell", `{"command":"count"}`)),
 			script.Text("Fine."))
 		p.types("count\r")
@@ -232,4 +208,20 @@ func TestAnswerDoesNotWaitForPDF(t *testing.T) {
 		p.types("\x04")
 		p.left(code, 0)
 	})
+}
+
+// slowPDF returns a directory with slow.pdf.
+func slowPDF(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.pdf"), pdftest.New("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// endless reads documents until it is cancelled.
+func endless(ctx context.Context, _ []event.Document) ([]event.Document, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
 }
