@@ -139,11 +139,12 @@ func ownFlags(cmd *cobra.Command) (names []string) {
 }
 
 // restrictHeld gives the agent the sandbox of the held call's turn, and the stricter one of the permission with
-// which the turn began and the permission in which its question was asked. Only a flag loosens it.
-func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) {
+// which the turn began and the permission in which its question was asked. Only a flag loosens it. It reports whether
+// the session continues in plan mode.
+func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) (plans bool) {
 	h := f.held
 	permission := event.Permission(h.Approval.Permission)
-	if f.heldPlans(r) {
+	if plans = f.heldPlans(r); plans {
 		permission = assemble.PlanMode().Permission
 	}
 	permission = permission.Stricter(h.Turn.Start.Permission)
@@ -151,11 +152,12 @@ func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) {
 	if h.Sandboxed {
 		o.Sandbox = config.SandboxAuto
 	}
-	if !isFlag(r, "permission") && h.Approval.Tool != plan.ProposeName {
+	if !isPermissionFlag(r) && h.Approval.Tool != plan.ProposeName {
 		strict := *r
 		strict.Permission = r.Permission.Stricter(permission)
 		o.Settings = &strict
 	}
+	return plans
 }
 
 // heldPlans reports whether the session of the held call continues in plan mode.
@@ -164,7 +166,7 @@ func (f *runFlags) heldPlans(r *config.Resolved) bool {
 	switch {
 	case h.Approval.Tool == plan.ProposeName:
 		return true
-	case isFlag(r, "permission"):
+	case isPermissionFlag(r):
 		return false
 	case h.Approval.Permission == "": // an earlier version did not record it
 		return assemble.PlanModeIn(r.DataDir, h.Session)
@@ -172,8 +174,8 @@ func (f *runFlags) heldPlans(r *config.Resolved) bool {
 	return h.Approval.Permission == assemble.PlanMode().Name
 }
 
-// isFlag reports whether a flag gave the setting.
-func isFlag(r *config.Resolved, setting string) bool { return r.Origins[setting].Kind == config.Flag }
+// isPermissionFlag reports whether a flag gave the permission.
+func isPermissionFlag(r *config.Resolved) bool { return r.Origins["permission"].Kind == config.Flag }
 
 func newDeny(s *streams) *cobra.Command {
 	var message string

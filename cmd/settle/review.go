@@ -194,7 +194,7 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 func (*reviewTurn) agent(o *assemble.Options) {
 	o.HostOptions.Frontend, o.Sandbox = "review", config.SandboxAuto
 	strict := *o.Settings
-	if strict.Origins["permission"].Kind != config.Flag {
+	if !isPermissionFlag(&strict) {
 		o.Policy, o.Ceiling = assemble.NewPolicy(assemble.ReviewMode()), strict.Permission
 		strict.Permission = ""
 	}

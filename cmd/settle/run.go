@@ -494,7 +494,7 @@ func usage(cmd *cobra.Command, err error) error {
 
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
-	named := isFlag(r, "permission")
+	named := isPermissionFlag(r)
 	if named && r.Permission == settle.Ask && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
@@ -517,13 +517,14 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	o.PermissionOptions = assemble.PermissionOptions{
 		Permission: settle.Allow, Release: "allow", Attended: f.asks(s, format),
 	}
+	plans := f.plan
 	if f.held != nil {
-		f.restrictHeld(&o, r)
+		plans = f.restrictHeld(&o, r) || plans
 	}
 	if f.review != nil {
 		f.review.agent(&o)
 	}
-	if f.plan || f.held != nil && f.heldPlans(r) {
+	if plans {
 		work := settle.Ask
 		if f.held != nil { // its session can have been opened with more than the mode before plan mode
 			work = work.Stricter(f.held.Turn.Start.Permission)

@@ -54,6 +54,11 @@ type tuiFlags struct {
 
 func (f *tuiFlags) define(flags *pflag.FlagSet) {
 	settingFlags(flags)
+	f.defineOwn(flags)
+}
+
+// defineOwn defines the flags that are no settings.
+func (f *tuiFlags) defineOwn(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.Bool("plan", false, planUsage)
 	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
@@ -117,20 +122,19 @@ func newAttach(s *streams) *cobra.Command {
 			}, "")
 		},
 	}
-	f.define(cmd.Flags())
+	settingFlags(cmd.Flags())
+	hideHostSettings(cmd.Flags()) // while there are no others
+	f.defineOwn(cmd.Flags())
 	_ = cmd.Flags().MarkHidden("take") // it exists
-	hideHostSettings(cmd.Flags())
 	return cmd
 }
 
 // hideHostSettings hides the flags that are settings of a session's host: they are accepted, and
 // change nothing in a terminal that is attached to another host.
-func hideHostSettings(flags *pflag.FlagSet) {
-	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
-	settingFlags(settings)
+func hideHostSettings(settings *pflag.FlagSet) {
 	settings.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "data-dir" && f.Name != "log-level" {
-			flags.Lookup(f.Name).Hidden = true
+			f.Hidden = true
 		}
 	})
 }

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config/plugin"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // The variables with which a plugin names its own folders.
@@ -148,7 +148,7 @@ func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (li
 			continue
 		}
 		for _, s := range servers {
-			if s.InSession || s.Dir != "" && !below(p.Root, s.Dir) && !below(p.Data, s.Dir) {
+			if s.InSession || s.Dir != "" && !disk.Within(p.Root, s.Dir) && !disk.Within(p.Data, s.Dir) {
 				notes = append(notes, fmt.Sprintf(
 					"%s: the MCP server %q is not used: its cwd must be in ${%s} or ${%s}, which no project can change",
 					from.Path, s.Name, pluginRoot, pluginData))
@@ -166,12 +166,6 @@ func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (li
 		}
 	}
 	return list, notes
-}
-
-// below reports whether a path is the folder or in it.
-func below(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // PluginServerName returns the name of a plugin's server, as in Claude Code.

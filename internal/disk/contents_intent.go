@@ -55,19 +55,12 @@ func (s *ContentStore) IntendSum(call, arguments string, files json.RawMessage) 
 	return err
 }
 
-// Intended returns the planned change of a call's last start; nil if it is unknown.
-func (s *ContentStore) Intended(call string, arguments []byte) json.RawMessage {
-	return s.Intents()(call, arguments)
-}
-
-// Intents reads the planned changes of all calls, for Intended of many calls.
+// Intents reads the planned changes of all calls. The function that it returns gives that of a call's last start;
+// nil if it is unknown.
 func (s *ContentStore) Intents() func(call string, arguments []byte) json.RawMessage {
 	type key struct{ call, arguments string }
 	last := map[key]json.RawMessage{}
-	data, _, err := Read(filepath.Join(s.dir, intentsName), maxIntents)
-	if err != nil {
-		data = nil
-	}
+	data, _, _ := Read(filepath.Join(s.dir, intentsName), maxIntents) // without it, all are unknown
 	for line := range bytes.Lines(data) {
 		var one intent
 		if json.Unmarshal(line, &one) == nil {

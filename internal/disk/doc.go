@@ -20,7 +20,7 @@
 //
 //   - replace.go replaces a file atomically; [Read] reads a file that another user may have
 //     created.
-//   - lock_unix.go takes kernel locks, which end with their process.
+//   - lock.go waits for kernel locks, which end with their process; lock_unix.go takes them.
 //   - scratch.go and sweep_unix.go create temporary directories, and remove those of killed
 //     processes (C23: only directories of this user and boot, without a lock).
 //   - remove.go removes their trees with few open files, in a bounded time.

@@ -69,7 +69,6 @@ func Owner(info fs.FileInfo) (uid int, known bool) {
 // access is the owner of a file, and the user of the process.
 type access struct{ owner, group, self int }
 
-// quoted quotes a path for a shell.
 // setID are the bits of a mode that depend on the owner.
 const setID = fs.ModeSetuid | fs.ModeSetgid
 
@@ -77,10 +76,11 @@ const setID = fs.ModeSetuid | fs.ModeSetgid
 // cannot be kept, it drops the set-id bits, which depend on the owner.
 func KeepMode(f *os.File, like fs.FileInfo, mode fs.FileMode) error {
 	mode = mode.Perm() | like.Mode()&(setID|fs.ModeSticky)
-	if !KeepOwner(f, like) {
+	if !keepOwner(f, like) {
 		mode &^= setID
 	}
 	return f.Chmod(mode)
 }
 
+// quoted quotes a path for a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

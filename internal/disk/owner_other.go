@@ -10,5 +10,5 @@ import (
 // accessOf is unknown on this system.
 func accessOf(fs.FileInfo) (access, bool) { return access{}, false }
 
-// KeepOwner does nothing on this system.
-func KeepOwner(*os.File, fs.FileInfo) bool { return true }
+// keepOwner does nothing on this system.
+func keepOwner(*os.File, fs.FileInfo) bool { return true }

@@ -16,8 +16,8 @@ func accessOf(info fs.FileInfo) (access, bool) {
 	return access{int(stat.Uid), int(stat.Gid), os.Geteuid()}, true
 }
 
-// KeepOwner gives f the owner and group of like, and reports whether that was possible.
-func KeepOwner(f *os.File, like fs.FileInfo) bool {
+// keepOwner gives f the owner and group of like, and reports whether that was possible.
+func keepOwner(f *os.File, like fs.FileInfo) bool {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {
 		return false

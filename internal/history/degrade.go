@@ -113,13 +113,18 @@ func (stats RequestStats) Remedy(s event.State, target Target, fault *model.Erro
 	return Remedy{}
 }
 
+// leftOut returns the parts that the trial leaves out; nil without one.
+func (r *refusals) leftOut() []event.Part {
+	if r.trial == nil {
+		return nil
+	}
+	return r.trial.parts
+}
+
 // step takes the next degrade step.
 func (stats RequestStats) step(r *refusals, target Target) Remedy {
 	change := &event.HistoryChanged{Provider: target.Provider, Model: target.Model}
-	all, left := degradeSteps(), []event.Part(nil)
-	if r.trial != nil {
-		left = r.trial.parts
-	}
+	all, left := degradeSteps(), r.leftOut()
 	at := 0
 	if n := len(left); n > 0 {
 		at = 1 + slices.IndexFunc(all, func(x degradeStep) bool { return x.part == left[n-1] })

@@ -42,8 +42,7 @@ func (l Digest) writeDocuments(b *strings.Builder, room bound.Budget) {
 				heading(b, "PDFs of earlier user messages", 0)
 				begun = true
 			}
-			where := fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)
-			d.Text = fold(d.Text, room.Left(), where)
+			d.Text = fold(d.Text, room.Left(), l.where(i))
 			room.Take(len(d.Text))
 			fmt.Fprintf(b, "%s\n", documentText(d, why))
 		}

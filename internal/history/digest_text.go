@@ -117,8 +117,13 @@ func (l Digest) writeInputs(b *strings.Builder, what string, list []Input, bytes
 			b.WriteString("(omitted because the provider refused it)\n")
 			continue
 		}
-		b.WriteString(fold(i.Text, bytes, fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)) + "\n")
+		b.WriteString(fold(i.Text, bytes, l.where(i)) + "\n")
 	}
+}
+
+// where names the whole of an input.
+func (l Digest) where(i Input) string {
+	return fmt.Sprintf("%s in `settle sessions export %s`", i.ID, l.Session)
 }
 
 // writePlan lists the plan in at most so many lines; a longer plan omits its completed steps.

@@ -39,14 +39,10 @@ func (stats RequestStats) overflow(s event.State, target Target, fault *model.Er
 // omitDocuments sends the text of all documents instead. It does not lower the window: how many
 // tokens a page has is a guess.
 func omitDocuments(s event.State, target Target) Remedy {
-	var left []event.Part
-	if trial := refusalsOf(target, LogOf(s)).trial; trial != nil {
-		left = trial.parts
-	}
 	return Remedy{
 		Change: &event.HistoryChanged{
 			Change: event.ChangeLeftOut, Provider: target.Provider, Model: target.Model,
-			LeftOut: leaveOut(left, event.PartDocuments),
+			LeftOut: leaveOut(refusalsOf(target, LogOf(s)).leftOut(), event.PartDocuments),
 			Why:     "the request was too long; left out of the history: " + textOfDocuments,
 		},
 		Retry: true, Note: "asking again without " + textOfDocuments,

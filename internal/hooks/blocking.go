@@ -41,7 +41,7 @@ func (s *Set) Before(ctx context.Context, c Call) (Verdict, error) {
 	original, aspects := c.Arguments, s.aspects(c)
 	for range maxRounds + min(len(aspects)-1, maxFiles) {
 		o := &occasion{event: event.HookBefore, turn: c.Turn, item: c.Item, aspects: aspects, open: c.waits}
-		round, err := s.opinions(ctx, o, s.matching(o, func(h *hook, a aspect) bool { return !last.knows(h, a.key) }))
+		round, err := s.opinions(ctx, o, func(h *hook, a aspect) bool { return !last.knows(h, a.key) })
 		if err != nil {
 			return Verdict{Decision: event.Deny}, err
 		}
@@ -96,13 +96,14 @@ func replaced(opinions, round []opinion, last change) []opinion {
 func withdraw(opinions []opinion, by change) {
 	for n, o := range opinions {
 		if o.hook != by.hook && o.Decision == event.Allow {
-			opinions[n].Decision, opinions[n].Reason = "", ""
+			opinions[n].Decision = ""
 		}
 	}
 }
 
-// opinions runs hooks of an occasion.
-func (s *Set) opinions(ctx context.Context, o *occasion, runs []*execution) ([]opinion, error) {
+// opinions runs the hooks of an occasion that are wanted; nil for all.
+func (s *Set) opinions(ctx context.Context, o *occasion, wanted func(*hook, aspect) bool) ([]opinion, error) {
+	runs := s.matching(o, wanted)
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -161,7 +162,7 @@ func (s *Set) fire(ctx context.Context, about func() *occasion, e event.HookEven
 		return Verdict{}, nil
 	}
 	o := about()
-	opinions, err := s.opinions(ctx, o, s.matching(o, nil))
+	opinions, err := s.opinions(ctx, o, nil)
 	if err != nil {
 		return Verdict{Decision: event.Deny}, err
 	}

@@ -43,7 +43,7 @@ func combine(aspects []aspect, opinions []opinion) (v Verdict) {
 		case o.allows():
 			allowed[o.key] = true
 			reason = cmp.Or(reason, o.Reason)
-		case o.Decision != event.Allow && strictness(o.Decision) > strictness(v.Decision):
+		case strictness(o.Decision) > strictness(v.Decision): // an allowance that does not count has none
 			v.Decision, v.Reason = o.Decision, o.Reason
 		}
 		if o.Context != "" {

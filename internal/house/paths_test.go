@@ -108,7 +108,7 @@ func byNameHere() map[string]string {
 		"internal/repo/git.go: Index":                                ordinary,
 		"internal/repo/repo.go: Root":                                exists,
 		"internal/repo/trust.go: speaks":                             exists,
-		"internal/repo/trust.go: OpenFile":                           "to whom a link belongs, before what it leads to is located",
+		"internal/repo/trust.go: locateFile":                         "to whom a link belongs, before what it leads to is located",
 		"internal/repo/trust.go: owns":                               "to whom a directory belongs",
 		"internal/repo/trust.go: harmless":                           "to whom a directory belongs",
 		"internal/repo/trust.go: actual":                             "to whom a directory belongs",

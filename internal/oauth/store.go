@@ -18,9 +18,6 @@ import (
 const (
 	// maxEntry bounds the stored entry of a server in bytes.
 	maxEntry = 256 << 10
-	// lockDelay is the delay between two attempts to take a lock that another process
-	// holds.
-	lockDelay = 25 * time.Millisecond
 	// expiryMargin is how long before its expiry a token counts as expired.
 	expiryMargin = 10 * time.Second
 )
@@ -128,11 +125,11 @@ func (s Store) change(ctx context.Context, url string, change func(e *Entry) err
 	if s.dir == "" {
 		return errors.New("cannot keep a login without a data directory")
 	}
-	unlock, err := s.lock(ctx, url)
+	lock, err := disk.Lock(ctx, s.path(url, ".lock"))
 	if err != nil {
 		return fmt.Errorf("cannot lock the login: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = lock.Close() }() // the kernel releases the lock
 	e, ok := s.Read(url)
 	if !ok {
 		e = Entry{URL: url}
@@ -147,34 +144,4 @@ func (s Store) change(ctx context.Context, url string, change func(e *Entry) err
 		return fmt.Errorf("cannot remove the login: %w", err)
 	}
 	return nil
-}
-
-// lock waits until no other process changes the entry of the server. The kernel releases
-// the lock if this process dies.
-func (s Store) lock(ctx context.Context, url string) (unlock func(), err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(s.path(url, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	tick := time.NewTicker(lockDelay)
-	defer tick.Stop()
-	for {
-		free, err := disk.TryLock(f)
-		if free {
-			return func() { _ = f.Close() }, nil
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			_ = f.Close()
-			return nil, context.Cause(ctx)
-		}
-	}
 }

@@ -47,26 +47,16 @@ type shellCall struct {
 }
 
 // shells are programs that run a text of their words or of their input as a script.
-const shells = ` sh bash dash ash zsh ksh mksh busybox eval source . ssh su watch trap alias parallel script flock
-xargs env find python python2 python3 perl ruby node php awk gawk mawk `
+const shells = " sh bash dash ash zsh ksh mksh busybox eval source . ssh su watch trap alias parallel script flock " +
+	"xargs env find python python2 python3 perl ruby node php awk gawk mawk "
 
 // showsText are programs whose words are only text.
-const showsText = ` echo printf : true false test [ grep egrep fgrep rg ag ack cat tee less head tail wc sort jq which
-type man `
+const showsText = " echo printf : true false test [ grep egrep fgrep rg ag ack cat tee less head tail wc sort jq " +
+	"which type man "
 
+// listed reports whether the list, which begins and ends with a space, has the word.
 func listed(list, word string) bool {
-	for word != "" && !strings.ContainsAny(word, " \n") {
-		at := strings.Index(list, word)
-		if at < 0 {
-			return false
-		}
-		before, after := list[:at], list[at+len(word):]
-		if strings.TrimRight(before, " \n") != before && strings.TrimLeft(after, " \n") != after {
-			return true
-		}
-		list = after
-	}
-	return false
+	return word != "" && !strings.Contains(word, " ") && strings.Contains(list, " "+word+" ")
 }
 
 // readScript reads a script. The text before an error of the syntax counts: shells run it.

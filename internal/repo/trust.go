@@ -165,27 +165,29 @@ func (p Project) Read(f File, limit int64) (data []byte, size int64, err error) 
 	return disk.ReadHead(file, f.place.Named, limit)
 }
 
-// ReadFile is [Project.Read] for a file that [Project.OpenFile] accepts.
+// ReadFile is [Project.Locate] and [Project.Read]. It also refuses a link that another user put there.
 func (p Project) ReadFile(path string, limit int64) (data []byte, size int64, err error) {
-	file, err := p.OpenFile(path)
+	f, err := p.locateFile(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = file.Close() }() // the file was only read
-	return disk.ReadHead(file, path, limit)
+	return p.Read(f, limit)
 }
 
-// OpenFile is [Project.Locate] and [Project.Open]. It also refuses a link that another user
-// put there.
+// OpenFile is [Project.Locate] and [Project.Open]. It also refuses a link that another user put there.
 func (p Project) OpenFile(path string) (*os.File, error) {
-	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
-		return nil, foreign(path)
-	}
-	f, err := p.Locate(path)
+	f, err := p.locateFile(path)
 	if err != nil {
 		return nil, err
 	}
 	return p.Open(f)
+}
+
+func (p Project) locateFile(path string) (File, error) {
+	if link, err := os.Lstat(path); err == nil && !p.everybody && !p.trust.harmlessFile(link) {
+		return File{}, foreign(path)
+	}
+	return p.Locate(path)
 }
 
 func foreign(path string) error {

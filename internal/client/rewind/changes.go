@@ -92,6 +92,7 @@ type step struct {
 	at         time.Time
 	dir        string // that the call ran in
 	isImported bool
+	record     *changes.Record // in detail; nil for none
 }
 
 func collect(s event.State, first int, intended func(string, []byte) json.RawMessage) *collector {
@@ -130,25 +131,22 @@ func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	if kind == Command {
 		c.names[i.ID] = "$ " + text
 	}
-	// A file tool that has returned reports what it did; an interrupt can also come after a command has
-	// returned, and before its record is complete.
-	isCut := i.Status == event.ItemAborted || i.Status == event.ItemOpen || !isEdit(content.Name)
-	if c.intended != nil && isCut && !hasChanges(content) {
+	one.record = changes.RecordOf(content.Detail)
+	// An interrupt can come after a command has returned, and before its record is complete.
+	isKnown, isCut := one.record != nil, true
+	if isEdit(content.Name) { // a file tool that has returned reports what it did
+		isKnown = bytes.Contains(content.Detail, []byte(`"files"`))
+		isCut = i.Status == event.ItemAborted || i.Status == event.ItemOpen
+	}
+	if c.intended != nil && isCut && !isKnown {
 		if cut := c.intended(i.ID, []byte(content.RanWith())); cut != nil {
-			one.detail = cut
+			one.detail, one.record = cut, changes.RecordOf(cut)
 		}
 	}
-	if record := changes.RecordOf(one.detail); record != nil {
-		one.at = record.At
+	if one.record != nil {
+		one.at = one.record.At
 	}
 	return one
-}
-
-func hasChanges(content event.Content) bool {
-	if isEdit(content.Name) {
-		return bytes.Contains(content.Detail, []byte(`"files"`))
-	}
-	return changes.RecordOf(content.Detail) != nil
 }
 
 // isEdit reports whether the tool reports its changes itself.
@@ -187,7 +185,7 @@ func (c *collector) call(one step) {
 	i, raw := one.item, one.detail
 	content := i.Content()
 	kind, text := nameOf(content)
-	if record := changes.RecordOf(raw); record != nil {
+	if record := one.record; record != nil {
 		if why := c.elsewhere(one); why != "" && (len(record.Files) > 0 || record.Why != "") {
 			c.uncovered = append(c.uncovered, Uncovered{kind, text, why})
 			return

@@ -418,7 +418,8 @@ func (s Store) removeCopy(r Record) error {
 // open: the age that Prune compares begins now.
 func (s Store) Record(ctx context.Context, r Record) error {
 	return s.change(ctx, func(list []Record) ([]Record, error) {
-		if p := s.Open(r); p.Problem != "" || s.Trusted(r) == "" {
+		copied := Plugin{Record: r, Root: s.rootOf(r.Name, r.Digest)}
+		if _, err := copied.verify(nil); err != nil || s.Trusted(r) == "" {
 			return nil, fmt.Errorf("the copy of the plugin %q was removed or changed meanwhile; run the command again",
 				r.Name)
 		}

@@ -220,7 +220,7 @@ func TestInterruptedCallsAreIntents(t *testing.T) {
 	}
 	_ = stuck
 	for call, want := range map[string]string{"c1": "~a", "c2": "-a"} {
-		r := RecordOf(f.store.Intended(call, []byte("{}")))
+		r := RecordOf(f.store.Intents()(call, []byte("{}")))
 		if r == nil {
 			t.Fatalf("%s has no intent", call)
 		}
@@ -252,7 +252,7 @@ func TestInterruptedCallIsRecordedOnce(t *testing.T) {
 	f.leave(t.Context(), c)
 	f.leave(t.Context(), c)
 	f.mu.Unlock()
-	r := RecordOf(f.store.Intended("c1", []byte("{}")))
+	r := RecordOf(f.store.Intents()("c1", []byte("{}")))
 	if r == nil {
 		t.Fatal("the call has no intent")
 	}

@@ -42,7 +42,7 @@ func (f *fixture) recovered(store *disk.ContentStore, dir string) Record {
 	if err := r.Close(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	record := RecordOf(store.Intended("c1", []byte("{}")))
+	record := RecordOf(store.Intents()("c1", []byte("{}")))
 	if record == nil {
 		f.Fatal("the call has no record")
 	}

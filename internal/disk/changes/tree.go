@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -70,7 +71,7 @@ func compare(before, after *tree) []Change {
 		}
 	}
 	slices.Sort(names)
-	known := before.contents()
+	known := sync.OnceValue(before.contents) // few calls need it
 	for _, name := range names {
 		b, a := before.entries[name], after.entries[name]
 		switch {
@@ -78,7 +79,7 @@ func compare(before, after *tree) []Change {
 			out = append(out, deleted(name, b))
 		case b == nil && !before.isUnknown(name):
 			c := Change{Path: name, After: a.version(), Why: created(a)}
-			if c.Why == "" && a.isOlder(before.at) && !known[a.content()] {
+			if c.Why == "" && a.isOlder(before.at) && !known()[a.content()] {
 				c.Why = "it is older than the call, so it may have been moved from a place that is not recorded"
 			}
 			out = append(out, c)

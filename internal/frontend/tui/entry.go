@@ -183,11 +183,7 @@ func describe(c toolview.Call) string {
 	case toolview.Web:
 		return "search the web for " + c.Pattern
 	case toolview.Edit:
-		var names []string
-		for _, change := range c.Changes(nil) {
-			names = append(names, relative(c.Dir, change.Path))
-		}
-		return c.Tool + " " + strings.Join(names, ", ")
+		return c.Tool + " " + changedFiles(c.Dir, c.Changes(nil))
 	case toolview.Plan:
 		return c.Plan.Title()
 	}

@@ -100,12 +100,20 @@ func imagePath(text, dir string) (string, bool) {
 // mention is a path after "@", as completion leaves it.
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@("[^"\n]+"|[^\s"]+)`) })
 
+// mentioned returns the images and PDFs that a text names after "@", as they are written.
+func mentioned(text string) (names []string) {
+	for _, m := range mention().FindAllStringSubmatch(text, -1) {
+		if name := strings.Trim(m[1], `"`); isImage(name) || isPDF(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // firstFile is the name of the first image or PDF that a text names after "@"; "" for none.
 func firstFile(text string) string {
-	for _, m := range mention().FindAllStringSubmatch(text, -1) {
-		if path := filepath.FromSlash(strings.Trim(m[1], `"`)); isImage(path) || isPDF(path) {
-			return filepath.Base(path)
-		}
+	if names := mentioned(text); len(names) > 0 {
+		return filepath.Base(filepath.FromSlash(names[0]))
 	}
 	return ""
 }
@@ -113,12 +121,8 @@ func firstFile(text string) string {
 // named returns the images and PDFs that a text names after "@". A name without a regular file is
 // left to the model; a file that cannot be attached is an error.
 func named(dir, text string) (out image.Attached, err error) {
-	for _, m := range mention().FindAllStringSubmatch(text, -1) {
-		name := strings.Trim(m[1], `"`)
+	for _, name := range mentioned(text) {
 		path := filepath.FromSlash(name)
-		if !isImage(path) && !isPDF(path) {
-			continue
-		}
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}

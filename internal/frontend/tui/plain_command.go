@@ -44,11 +44,12 @@ func plainCommands() []plainCommand {
 // plainCommandOf returns the command that a line is.
 func plainCommandOf(line string) (c plainCommand, argument string, ok bool) {
 	name, argument, ok := commandOf(line)
-	at := slices.IndexFunc(plainCommands(), func(c plainCommand) bool { return ok && c.name == name })
-	if at < 0 {
+	all := plainCommands()
+	at := slices.IndexFunc(all, func(c plainCommand) bool { return c.name == name })
+	if !ok || at < 0 {
 		return c, "", false
 	}
-	return plainCommands()[at], argument, true
+	return all[at], argument, true
 }
 
 // refused reports whether a line is a command that neither this frontend nor the user has: the
@@ -88,15 +89,24 @@ func (p *plain) help() {
 	}
 }
 
+// changed makes a change if there is a value, and reports whether it did not fail.
+func (p *plain) changed(value string, change func(context.Context) error) bool {
+	if value == "" {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
+	defer cancel()
+	err := change(ctx)
+	if err != nil {
+		p.printf("Not changed: %v", err)
+	}
+	return err == nil
+}
+
 // permissions changes the mode, or says which one is in force.
 func (p *plain) permissions(mode string) {
-	if mode != "" {
-		ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
-		defer cancel()
-		if err := p.conversation.SetMode(ctx, mode); err != nil {
-			p.printf("Not changed: %v", err)
-			return
-		}
+	if !p.changed(mode, func(ctx context.Context) error { return p.conversation.SetMode(ctx, mode) }) {
+		return
 	}
 	now := p.conversation.Mode()
 	p.printf("The permission is %s: %s.", now, event.ModeEffect(now, p.log.State().Host.Confinement))
@@ -104,13 +114,8 @@ func (p *plain) permissions(mode string) {
 
 // choose changes the model or the effort of the next turns.
 func (p *plain) choose(setting, value string) {
-	if value != "" {
-		ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
-		defer cancel()
-		if err := p.conversation.Choose(ctx, setting, value); err != nil {
-			p.printf("Not changed: %v", err)
-			return
-		}
+	if !p.changed(value, func(ctx context.Context) error { return p.conversation.Choose(ctx, setting, value) }) {
+		return
 	}
 	now := map[string]string{"model": p.conversation.Model(), "effort": p.conversation.Effort()}[setting]
 	if now == "" {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -282,21 +283,20 @@ func (u *UI) askHead(a *event.Approval, more int) string {
 	case kind == toolview.Command:
 		return "Allow this command?  " + terminal.OneLine(askedTitle(u.state().Running(), a, u.state().Host.Dir))
 	case kind == toolview.Edit:
-		return "Allow the edit of " + editedFiles(a, u.state().Host.Dir) + "?"
+		dir := u.state().Host.Dir
+		names := terminal.OneLine(changedFiles(dir, toolview.New(a.Tool, "", dir).Changes(a.Detail)))
+		return "Allow the edit of " + cmp.Or(names, "files") + "?"
 	}
 	return asker.Headline(a.ApprovalRequested)
 }
 
-// editedFiles are the names of the files that a call would change.
-func editedFiles(a *event.Approval, dir string) string {
+// changedFiles are the names of the files that change.
+func changedFiles(dir string, changes []toolview.Change) string {
 	var names []string
-	for _, change := range toolview.New(a.Tool, "", dir).Changes(a.Detail) {
+	for _, change := range changes {
 		names = append(names, relative(dir, change.Path))
 	}
-	if len(names) == 0 {
-		return "files"
-	}
-	return terminal.OneLine(strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // askRows are the answers to the question that waits, in at most limit rows; the question

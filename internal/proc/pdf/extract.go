@@ -23,8 +23,8 @@ const (
 	MaxBytes = 20 << 20
 	// MaxText bounds the text of one extraction in bytes.
 	MaxText = 512 << 10
-	// Timeout bounds an extraction as a whole; the extractor itself stops after parseTimeout.
-	Timeout = 15 * time.Second
+	// timeout bounds an extraction as a whole; the extractor itself stops after parseTimeout.
+	timeout = 15 * time.Second
 	// maxOutput bounds the extractor's answer: JSON can write a byte as six.
 	maxOutput = 6*MaxText + 64<<10
 	// maxExtractors bounds the extractors that run at the same time.
@@ -88,7 +88,7 @@ func Extract(ctx context.Context, data []byte, from, limit int) (Extracted, erro
 	case <-ctx.Done():
 		return Extracted{}, context.Cause(ctx)
 	}
-	bounded, cancel := context.WithTimeout(ctx, Timeout)
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, err := proc.Run(bounded, proc.Command{
 		Argv: []string{program, extractorName, strconv.Itoa(from), strconv.Itoa(limit)},
@@ -99,7 +99,7 @@ func Extract(ctx context.Context, data []byte, from, limit int) (Extracted, erro
 	case ctx.Err() != nil:
 		return Extracted{}, context.Cause(ctx)
 	case bounded.Err() != nil:
-		return Extracted{Problem: fmt.Sprintf("reading it took longer than %s", Timeout)}, nil
+		return Extracted{Problem: fmt.Sprintf("reading it took longer than %s", timeout)}, nil
 	case err != nil:
 		return Extracted{}, fmt.Errorf("cannot start a process that reads the PDF: %w", err)
 	case !out.OK() || out.Truncated:
