@@ -31,9 +31,9 @@ var ErrEmpty = errors.New("the input is empty")
 const maxInputID = 128
 
 // Submit accepts an input. Without an error, the input is durable, and settle runs it or shows
-// it as held (C19). ctx bounds the call, not the turn. If an interrupt withdraws an input that
-// is being prepared (expanded, or its documents read), the error is an [*event.Cause], and
-// nothing is accepted.
+// it as held (C19). ctx bounds the call, not the turn. If an interrupt or a close withdraws an
+// input that is being prepared (expanded, or its documents read), the error is an
+// [*event.Cause], and nothing is accepted.
 func (s *Session) Submit(ctx context.Context, in run.Input) (Receipt, error) {
 	if in.Command || in.HeldCall != nil || in.Expand == nil && len(in.Documents) == 0 {
 		return s.submit(ctx, in, nil)

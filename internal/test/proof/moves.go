@@ -66,7 +66,8 @@ func (w *world) do(p *process, m Move, input string) {
 
 func inputID(n int) string { return fmt.Sprintf("i%d", n) }
 
-// send: C19, what is accepted is durable.
+// send: C19, what is accepted is durable. An interrupt or a close withdraws an input whose
+// document is being read; then the log must not have it.
 func (w *world) send(p *process, m Move, id string) {
 	in := run.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}
 	if m.Image {
@@ -84,9 +85,20 @@ func (w *world) send(p *process, m Move, id string) {
 		w.accepted = append(w.accepted, id)
 		w.mu.Unlock()
 	case p.dead() || w.failing.Load() || errors.Is(err, session.ErrClosed):
+	case m.Document && withdrawn(err):
+		p.log.View(func(s event.State) {
+			if s.Accepted(id) {
+				w.broke("C19", "an input was withdrawn (%v) and accepted", err)
+			}
+		})
 	default:
 		w.broke("C19", "an input was not accepted: %v", err)
 	}
+}
+
+func withdrawn(err error) bool {
+	var cause *event.Cause
+	return errors.As(err, &cause) && cause.Outcome == event.Aborted
 }
 
 // compact: C10, it is answered after the terminal event of its turn is written.
