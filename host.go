@@ -118,6 +118,9 @@ func (h *Host) Sessions() []*Session {
 	return out
 }
 
+// maxCloseErrors is the number of sessions whose error Close names; it counts the others.
+const maxCloseErrors = 20
+
 // Close ends all sessions in parallel. If something does not stop before ctx ends, the error
 // names it; call Close again to wait longer. No session can be opened after Close.
 func (h *Host) Close(ctx context.Context) error {
@@ -129,7 +132,8 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 	h.mu.Lock()
 	h.cancel(ErrClosed)
 	var errs []error
-	var mu sync.Mutex // guards errs
+	unnamed := 0
+	var mu sync.Mutex // guards errs and unnamed
 	var wg sync.WaitGroup
 	for id, p := range h.slots {
 		if p.hasOpenParent() { // the parent ends the child and records that
@@ -139,11 +143,20 @@ func (h *Host) CloseFor(ctx context.Context, reason event.Reason, by string) err
 			err := p.close(ctx, id, reason, by)
 			mu.Lock()
 			defer mu.Unlock()
-			errs = append(errs, err)
+			switch {
+			case err == nil:
+			case len(errs) < maxCloseErrors:
+				errs = append(errs, err)
+			default:
+				unnamed++
+			}
 		})
 	}
 	h.mu.Unlock()
 	wg.Wait()
 	h.closeControlSocket()
+	if unnamed > 0 {
+		errs = append(errs, fmt.Errorf("cannot close %d more sessions", unnamed))
+	}
 	return errors.Join(errs...)
 }

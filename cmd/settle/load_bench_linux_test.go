@@ -29,7 +29,8 @@ const (
 	loadLead   = 3 * time.Second
 	loadWindow = 10 * time.Second
 
-	loadClients = 16 // clients of the server, each with an address and connections of its own
+	loadClients = 16  // clients of the server, each with an address and connections of its own
+	loadPrompts = 512 // prompts that are sent at the same time: each waits for a server that streams already
 )
 
 // BenchmarkServe measures a server with many sessions, each of which streams 20
@@ -220,9 +221,9 @@ func (l *load) run(sessions, subscribers int) {
 		}
 	}
 	var prompts sync.WaitGroup
-	for first := range loadClients {
+	for first := range loadPrompts {
 		prompts.Go(func() { // ends with its share of the sessions
-			for n := first; n < sessions; n += loadClients {
+			for n := first; n < sessions; n += loadPrompts {
 				res, err := l.request(n, "POST", paths[n]+"/inputs", `{"text":"What time is it?"}`)
 				if err != nil {
 					l.fail(err)
@@ -260,6 +261,23 @@ func (l *load) run(sessions, subscribers int) {
 		}
 	}
 	l.ReportMetric(0, "ns/op") // it says nothing
+	l.interrupt(paths)
+}
+
+// interrupt interrupts some sessions, one after the other, while the others stream.
+func (l *load) interrupt(paths []string) {
+	l.Helper()
+	var longest time.Duration
+	for n := range min(20, len(paths)) {
+		began := time.Now()
+		res, err := l.request(n, "POST", paths[n*len(paths)/20]+"/interrupt", "")
+		if err != nil {
+			l.Fatal(err)
+		}
+		_ = res.Body.Close()
+		longest = max(longest, time.Since(began))
+	}
+	l.ReportMetric(float64(longest.Milliseconds()), "ms/interrupt-max")
 }
 
 // subscribe reads a session's events until the stream ends, and notes how old
@@ -315,10 +333,14 @@ func (l *load) stop() {
 	if err := l.server.Process.Signal(syscall.SIGTERM); err != nil {
 		l.Fatal(err)
 	}
-	if err := l.server.Wait(); err != nil {
+	err := l.server.Wait()
+	l.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/stop")
+	switch exit := (*exec.ExitError)(nil); {
+	case errors.As(err, &exit) && exit.ExitCode() == 1: // said above: not all sessions ended within 8 s
+		l.ReportMetric(1, "stopped-late")
+	case err != nil:
 		l.Error(err)
 	}
-	l.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/stop")
 	l.wg.Wait()
 	if l.failure != nil {
 		l.Error(l.failure)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -14,8 +15,23 @@ import (
 // directory of the session's beginning, whatever has its name now. A nil WorkDir holds nothing.
 type WorkDir struct {
 	dir  string // as the session names it
-	held *Dir   // its path is canonical
+	held *Dir   // its path is canonical; shared with other sessions
 	info fs.FileInfo
+	drop func() // closes held after its last user
+}
+
+// workDirs are the held directories by path: sessions in the same directory share one
+// descriptor, so that a host with thousands of sessions does not run out of them.
+var workDirs = struct {
+	sync.Mutex
+	held map[string]*sharedDir
+}{held: map[string]*sharedDir{}}
+
+// sharedDir counts the users of an open directory. workDirs' lock guards users.
+type sharedDir struct {
+	*Dir
+	info  fs.FileInfo
+	users int
 }
 
 // WorkDirError says that the name of a session's working directory leads elsewhere now.
@@ -33,22 +49,52 @@ func HoldWorkDir(dir string) (*WorkDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := OpenDir(real)
+	opened, err := OpenDir(real)
 	if err != nil {
 		return nil, err
 	}
-	info, err := held.root.Stat(".")
+	info, err := opened.root.Stat(".")
 	if err != nil {
-		held.Close()
+		opened.Close()
 		return nil, err
 	}
-	return &WorkDir{dir: dir, held: held, info: info}, nil
+	held := shareDir(real, opened, info)
+	return &WorkDir{dir: dir, held: held.Dir, info: info, drop: sync.OnceFunc(func() { held.leave(real) })}, nil
 }
 
-// Close closes the directory.
+// shareDir returns the held directory of the path, and closes opened, if both are the same one.
+// Otherwise opened is held from now on. An open directory keeps its inode, so no other directory
+// can be taken for it.
+func shareDir(path string, opened *Dir, info fs.FileInfo) *sharedDir {
+	workDirs.Lock()
+	defer workDirs.Unlock()
+	held := workDirs.held[path]
+	if held != nil && os.SameFile(held.info, info) {
+		opened.Close()
+	} else {
+		held = &sharedDir{Dir: opened, info: info}
+		workDirs.held[path] = held
+	}
+	held.users++
+	return held
+}
+
+func (d *sharedDir) leave(path string) {
+	workDirs.Lock()
+	defer workDirs.Unlock()
+	if d.users--; d.users > 0 {
+		return
+	}
+	d.Close()
+	if workDirs.held[path] == d {
+		delete(workDirs.held, path)
+	}
+}
+
+// Close ends the use of the directory.
 func (w *WorkDir) Close() {
 	if w != nil {
-		w.held.Close()
+		w.drop()
 	}
 }
 

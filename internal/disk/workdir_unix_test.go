@@ -66,3 +66,50 @@ func TestWorkDirIsTheOneOfTheBeginning(t *testing.T) {
 		})
 	}
 }
+
+// Sessions in one directory share its descriptor until the last of them ends; a directory that
+// took its name is another one.
+func TestWorkDirIsShared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	hold := func() *WorkDir {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w, err := HoldWorkDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Close)
+		return w
+	}
+	opens := func(w *WorkDir) error {
+		d, err := w.Open()
+		if err == nil {
+			d.Close()
+		}
+		return err
+	}
+	first, second := hold(), hold()
+	if first.held != second.held {
+		t.Error("two sessions in one directory have a descriptor each")
+	}
+	if err := os.Rename(dir, dir+"-old"); err != nil {
+		t.Fatal(err)
+	}
+	third := hold()
+	if third.held == first.held {
+		t.Error("a session has the directory that had the name before")
+	}
+	first.Close()
+	first.Close() // counts once
+	if err := opens(second); err != nil {
+		t.Errorf("the directory was closed with its first user: %v", err)
+	}
+	second.Close()
+	if err := opens(second); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after its last user, the directory is open: %v", err)
+	}
+	if err := errors.Join(opens(third), third.Check(dir)); err != nil {
+		t.Errorf("the new directory: %v", err)
+	}
+}

@@ -76,9 +76,9 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Limits = l.WithDefaults()
-	l.Connections, l.Subscribers, l.LargeBodies = cmp.Or(l.Connections, guard.MaxConnections), cmp.Or(
-		l.Subscribers, 4096,
-	), cmp.Or(l.LargeBodies, 4)
+	l.Connections = cmp.Or(l.Connections, guard.MaxConnections)
+	l.Subscribers = cmp.Or(l.Subscribers, l.Connections*3/4) // the rest is for requests
+	l.LargeBodies = cmp.Or(l.LargeBodies, 4)
 	l.BodyBytes, l.InputBytes = cmp.Or(l.BodyBytes, 64<<10), cmp.Or(l.InputBytes, 32<<20)
 	l.AnswerTimeout = cmp.Or(l.AnswerTimeout, 30*time.Second)
 	l.SessionIdleTimeout = cmp.Or(l.SessionIdleTimeout, 10*time.Minute)
