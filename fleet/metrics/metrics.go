@@ -77,7 +77,8 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		func() float64 { return float64(commits()) },
 	)
 	m.registry.MustRegister(
-		m.attempts, m.rescued, m.returned, m.started, m.ended, m.running, size, stored, &queued{ask: queue},
+		&queued{ask: queue, counters: []*prometheus.CounterVec{m.attempts, m.rescued, m.returned}},
+		m.started, m.ended, m.running, size, stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -115,6 +116,27 @@ func TestHeldTaskHasNotEnded(t *testing.T) {
 	m.Ended(fleet.Attempt{Number: 1}, &fleet.Result{Outcome: fleet.OutcomeHeld}, time.Second)
 	if _, text := scrape(t, m); strings.Contains(text, `outcome="held"`) {
 		t.Errorf("it counts as ended: %s", text)
+	}
+}
+
+// TestCountersStartAtZero: each tenant has its counters before its first event, the default one also while
+// the database is away.
+func TestCountersStartAtZero(t *testing.T) {
+	for failure, tenants := range map[error][]string{
+		nil: {"a", fleet.DefaultTenant}, errors.New("the database is away"): {fleet.DefaultTenant},
+	} {
+		m := New(4, func() int64 { return 0 }, func(context.Context) (State, error) {
+			return State{Tenants: []Size{{Tenant: "a"}}}, failure
+		})
+		_, text := scrape(t, m)
+		for _, name := range []string{"attempts", "rescued", "given_back"} {
+			for _, tenant := range tenants {
+				want := fmt.Sprintf("settle_fleet_%s_total{tenant=%q} 0\n", name, tenant)
+				if !strings.Contains(text, want) {
+					t.Errorf("%v: there is no %s in\n%s", failure, want, text)
+				}
+			}
+		}
 	}
 }
 

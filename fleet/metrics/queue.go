@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/settle-agent/settle/fleet"
 )
 
 // Size is how many units of a tenant wait, run, and wait for a person.
@@ -27,8 +29,14 @@ type Queue func(context.Context) (State, error)
 // scrapeTimeout bounds the question of a scrape.
 const scrapeTimeout = 5 * time.Second
 
-// queued collects the fleet's units, and says whether the database could be asked.
-type queued struct{ ask Queue }
+// queued collects the fleet's units, and says whether the database could be asked. It also collects the
+// counters by tenant, because it knows the tenants: each of them has its series before its first event.
+// A series that begins with its first event hides that event from rate and increase, and a query about
+// events that did not happen finds nothing.
+type queued struct {
+	ask      Queue
+	counters []*prometheus.CounterVec // with the label tenant
+}
 
 func (*queued) units() *prometheus.Desc {
 	return prometheus.NewDesc(
@@ -61,6 +69,9 @@ func (q *queued) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{q.units(), q.outbox(), q.outboxAge(), q.up()} {
 		to <- d // the registry reads it
 	}
+	for _, c := range q.counters {
+		c.Describe(to)
+	}
 }
 
 // Collect implements [prometheus.Collector].
@@ -68,20 +79,27 @@ func (q *queued) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	up := 1.0
-	fleet, err := q.ask(ctx)
+	state, err := q.ask(ctx)
 	if err != nil {
 		up = 0
 	} else {
 		for d, n := range map[*prometheus.Desc]float64{
-			q.outbox(): float64(fleet.Outbox), q.outboxAge(): fleet.OutboxAge.Seconds(),
+			q.outbox(): float64(state.Outbox), q.outboxAge(): state.OutboxAge.Seconds(),
 		} {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n) // the registry reads it
 		}
 	}
-	for _, s := range fleet.Tenants {
-		for state, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {
-			to <- prometheus.MustNewConstMetric(q.units(), prometheus.GaugeValue, float64(n), state, s.Tenant) // the registry reads it
+	for _, s := range state.Tenants {
+		for name, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {
+			to <- prometheus.MustNewConstMetric(q.units(), prometheus.GaugeValue, float64(n), name, s.Tenant) // the registry reads it
 		}
 	}
 	to <- prometheus.MustNewConstMetric(q.up(), prometheus.GaugeValue, up) // the registry reads it
+	for _, c := range q.counters {
+		c.WithLabelValues(fleet.DefaultTenant)
+		for _, s := range state.Tenants {
+			c.WithLabelValues(s.Tenant)
+		}
+		c.Collect(to)
+	}
 }
