@@ -88,7 +88,8 @@ func (r *release) tools(b binary) ([]v1.Layer, error) {
 	return []v1.Layer{layer}, r.toolsSBOM(b, &d)
 }
 
-// archiveImage writes an OCI archive of images that have layers below the program's.
+// archiveImage writes an OCI archive of images that have layers below the program's. The archive's index has one entry,
+// the index of the platforms: tools take each of its entries for another image.
 func (r *release) archiveImage(program, name string, base func(binary) ([]v1.Layer, error)) error {
 	var index v1.ImageIndex = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	images := 0
@@ -116,7 +117,10 @@ func (r *release) archiveImage(program, name string, base func(binary) ([]v1.Lay
 		return errors.New("the base of an image is for one platform, and several are built; choose one with -platforms")
 	}
 	dir := filepath.Join(r.scratch, program+"_"+name)
-	if _, err := layout.Write(dir, index); err != nil {
+	outer := mutate.AppendManifests(
+		mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: index},
+	)
+	if _, err := layout.Write(dir, outer); err != nil {
 		return err
 	}
 	return create(r.add(program+"_"+r.version+"_"+name+".tar"), func(to io.Writer) error { return r.plainTar(to, dir) })

@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
@@ -393,12 +392,7 @@ func TestImage(t *testing.T) {
 // image unpacks an image and returns what runs its program.
 func image(t *testing.T, path string, env ...string) (settle func(args ...string) string) {
 	t.Helper()
-	dir, root := t.TempDir(), t.TempDir()
-	run(t, dir, nil, "tar", "-xf", path)
-	index, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, index := t.TempDir(), images(t, path)
 	manifest, err := index.IndexManifest()
 	if err != nil || len(manifest.Manifests) != 1 || manifest.Manifests[0].Platform.Architecture != "amd64" {
 		t.Fatalf("%+v, %v", manifest, err)
