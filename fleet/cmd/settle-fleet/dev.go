@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +27,8 @@ user of this machine can reach it. dev prints the address of its web UI.
 
 If a server ends, dev says so and starts it again; what was accepted is kept. The
 servers end with this command; their data stays. Other settle-fleet commands of the same
-user find them by themselves.
+user find them by themselves, unless $SETTLE_FLEET_DATABASE or $TEMPORAL_ADDRESS names
+others.
 
 Tasks run in a sandbox, so that they cannot reach the servers: their commands and file
 tools can change the working directory of the task, and have no network unless your
@@ -157,9 +160,19 @@ func (f *devFlags) startServers(
 		return "", err
 	}
 	d.engine.address = address
+	if other := otherFleet(os.Getenv); len(other) > 0 {
+		servers.logger.Warn("other settle-fleet commands of this environment use another fleet, and not these servers; "+
+			"unset the variables for the commands that must use these", "variables", strings.Join(other, " "))
+	}
 	report(cmd.OutOrStdout(), "temporal", address)
 	report(cmd.OutOrStdout(), "temporal web UI", ui)
 	return url, nil
+}
+
+// otherFleet returns which variables of an environment precede the servers of dev in other commands. They are not
+// ignored: who names a production database must not submit to a dev that somebody left running.
+func otherFleet(getenv func(string) string) []string {
+	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, func(name string) bool { return getenv(name) == "" })
 }
 
 // publish has other commands of the user find a server.

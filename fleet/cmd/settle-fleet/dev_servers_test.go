@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,5 +142,25 @@ func TestDevChecksFirst(t *testing.T) {
 	refuses("SETTLE_FLEET_TEMPORAL")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("dev has made its directory")
+	}
+}
+
+// TestDevNamesOtherFleet: a variable that leads other commands away from dev is named.
+func TestDevNamesOtherFleet(t *testing.T) {
+	for text, c := range map[string]struct {
+		env  map[string]string
+		want []string
+	}{
+		"nothing":           {},
+		"an empty variable": {env: map[string]string{databaseVar: ""}},
+		"a database":        {map[string]string{databaseVar: "postgres://db/settle"}, []string{databaseVar}},
+		"both": {
+			map[string]string{databaseVar: "postgres://db/settle", "TEMPORAL_ADDRESS": "t:7233"},
+			[]string{databaseVar, "TEMPORAL_ADDRESS"},
+		},
+	} {
+		if got := otherFleet(func(name string) string { return c.env[name] }); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q are named, want %q", text, got, c.want)
+		}
 	}
 }

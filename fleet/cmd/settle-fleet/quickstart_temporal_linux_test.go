@@ -26,7 +26,7 @@ func quickstart(t *testing.T) string {
 	_, rest, _ := strings.Cut(string(page), "Then, in an empty directory:")
 	_, rest, _ = strings.Cut(rest, "```sh\n")
 	commands, _, found := strings.Cut(rest, "```")
-	if n := strings.Count(commands, "\n"); !found || n != 6 {
+	if n := strings.Count(commands, "\n"); !found || n != 7 {
 		t.Fatalf("the quickstart has %d commands", n)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func TestQuickstart(t *testing.T) {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	again := strings.Split(commands, "\n")[4]
+	again := strings.Split(commands, "\n")[5]
 	// The servers end in good order, as with Ctrl-C.
 	script := "set -e\n" + commands + again + "\nkill -INT %2\nwait %2\nkill %1\n"
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -75,7 +75,9 @@ func TestQuickstart(t *testing.T) {
 	cmd.WaitDelay = time.Second
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "HOME="+root, "SETTLE_DATA_DIR="+filepath.Join(root, "data"),
-		"PATH="+bin+":"+os.Getenv("PATH"), databaseVar+"=", "TEMPORAL_ADDRESS=",
+		"PATH="+bin+":"+os.Getenv("PATH"),
+		// Another fleet of the shell, which the commands must not use.
+		databaseVar+"=postgres://127.0.0.1:1/other", "TEMPORAL_ADDRESS=127.0.0.1:1", "TEMPORAL_NAMESPACE=other",
 		temporaldev.ProgramVar+"="+program)
 	if os.Geteuid() == 0 { // root's dev has one place on the machine
 		owner := 65534
