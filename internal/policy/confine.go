@@ -43,9 +43,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	case j.Decision == event.Deny:
 	case c.Outside && confinement.On() && !(ruled && named == event.NoSandbox):
 		confinement = event.NoSandbox
-		if j.Decision == event.Allow && j.Rule != byApproval {
-			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, "it asks to run outside the sandbox"
-		}
+		c.asksOutside(verdicts, j)
 	case confinement == event.Workspace && !(ruled && named == event.NoSandbox) && p.asksForGit(c, j, verdicts):
 		confinement = event.NoSandbox
 	case ruled:
@@ -68,7 +66,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 			j.Decision, j.Rule, j.Why = event.Ask, byDefault, clip(strings.Join(reasons, "; "))
 		}
 	}
-	if j.Decision == event.Allow && !confinement.On() && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+	if j.Decision == event.Allow && !confinement.On() && p.confines(l) {
 		p.askAboutRisk(c, j)
 		if j.Decision == event.Allow && j.Rule != byApproval {
 			p.askAboutWords(c, verdicts, j)
@@ -77,9 +75,30 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if confinement.On() && j.Decision != event.Deny {
 		j.Sandbox = confinement
 	}
-	if !confinement.On() && j.Decision != event.Deny && p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On() {
+	if !confinement.On() && j.Decision != event.Deny && p.confines(l) {
 		p.namePrograms(c, j)
 	}
+}
+
+// confines reports whether the mode in force has a sandbox for commands.
+func (p *Policy) confines(l layer) bool {
+	return p.config.Sandbox != nil && p.config.Sandbox(l.Mode).On()
+}
+
+// asksOutside requires an approval for a call that asks to run outside of the sandbox. A command
+// that the sandbox would have confined without a question has no other reason.
+func (c toolCall) asksOutside(verdicts []verdict, j *settle.Judgement) {
+	switch {
+	case j.Decision == event.Allow && j.Rule != byApproval:
+		j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
+	case byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
+		j.Why = ""
+	}
+}
+
+// joinReasons returns the reasons that are not empty, as one.
+func joinReasons(reasons ...string) string {
+	return strings.Join(slices.DeleteFunc(reasons, func(why string) bool { return why == "" }), "; ")
 }
 
 // dangerFirst begins the reason of a question that no rule decides with what the command destroys: the
@@ -98,7 +117,7 @@ func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
 		}
 	}
 	if len(reasons) > 0 && !strings.HasPrefix(j.Why, reasons[0]) {
-		j.Why = clip(strings.Join(append(reasons, j.Why), "; "))
+		j.Why = clip(joinReasons(append(reasons, j.Why)...))
 	}
 }
 
@@ -125,7 +144,7 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 		list = append(list, fmt.Sprintf("%q is a file that sandboxed commands can change", name))
 	}
 	if slices.Sort(list); len(list) > 0 && j.Decision == event.Ask {
-		j.Why = clip(strings.TrimPrefix(j.Why+"; "+strings.Join(slices.Compact(list), "; "), "; "))
+		j.Why = clip(joinReasons(j.Why, strings.Join(slices.Compact(list), "; ")))
 	}
 }
 

@@ -214,6 +214,9 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	}
 	if j.Decision == event.Ask {
 		c.dangerFirst(verdicts, &j)
+		if c.tool == "shell" && c.Outside && p.confines(l) {
+			j.Why = clip(joinReasons("it asks to run outside the sandbox", j.Why))
+		}
 	}
 	switch {
 	case j.Decision == event.Ask && l.Plan && !c.reads():
@@ -242,7 +245,7 @@ func (c toolCall) reads() bool {
 // unrepeatable reports whether an approval covers only one call: the call runs outside of
 // the sandbox, and sandboxed commands can change a file that it runs before the next call.
 func (p *Policy) unrepeatable(l layer, c toolCall) bool {
-	if c.tool != "shell" || p.config.Sandbox == nil || !p.config.Sandbox(l.Mode).On() {
+	if c.tool != "shell" || !p.confines(l) {
 		return false
 	}
 	return c.Outside || slices.ContainsFunc(c.gitCalls(), func(g gitCall) bool { return len(g.risks()) > 0 })

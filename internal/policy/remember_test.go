@@ -257,3 +257,26 @@ func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 		t.Errorf("without a sandbox: %+v", j)
 	}
 }
+
+// The question about a call outside of the sandbox begins with that. What the sandbox would have
+// confined is no reason; what would be asked about in the sandbox as well is one.
+func TestOutsideIsTheFirstReason(t *testing.T) {
+	dir := newCalmDir(t)
+	p := newPolicy(t, dir, policy.Config{
+		Confine: true, ReadOnlyGit: true, Sandbox: func(policy.Mode) event.Sandbox { return event.Workspace },
+		Rules: []config.Rule{rule("shell", "npm *", event.Ask)},
+	})
+	const first = "it asks to run outside the sandbox"
+	for command, want := range map[string]string{
+		"touch ../b.txt": first, "ls": first, "git status": first,
+		"for x in a; do :; done": first + "; it has for, which is no simple command", // a rule can be about it
+		"rm -rf build":           first + "; rm -r deletes folders with all that is in them",
+		"npm test":               first + "; rule shell npm * asks about it: npm test",
+		"cat .env":               first + "; .env by its name holds secrets",
+	} {
+		j := p.Judge(request(t, "shell", map[string]any{"command": command, "outside": true}))
+		if j.Decision != event.Ask || j.Why != want || j.Sandbox.On() {
+			t.Errorf("%q: %+v, want %q", command, j, want)
+		}
+	}
+}
