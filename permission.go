@@ -202,7 +202,7 @@ func (s strictestJudge) Judge(a Approval) Judgement {
 		return own
 	}
 	own.Decision, own.Rule, own.Why, own.Covers = bound.Decision, bound.Rule, bound.Why, bound.Covers
-	own.Mode, own.Review = bound.Mode, false
+	own.Mode, own.Review, own.Once = bound.Mode, false, bound.Once
 	return own
 }
 

@@ -27,8 +27,10 @@ type Call struct {
 	// Text is the complete call for a person to read. It is empty if the call is too
 	// long to be shown: then only a program may approve the call.
 	Text string
-	// Covers describes in one line what an approval for the session would cover.
+	// Covers describes in one line what an approval for the session would cover. Once reports that
+	// it would cover no other call.
 	Covers string
+	Once   bool
 	// Why states in one line why the call needs approval; empty if it needs none.
 	Why string
 	// Review is why a review did not allow the call; empty without one.
@@ -69,6 +71,9 @@ type Judgement struct {
 	// Covers describes in one line which later calls [Judge].Remember would allow;
 	// empty means the same call only.
 	Covers string
+	// Once reports that Remember would allow no later call: frontends do not offer an approval
+	// for the session.
+	Once bool
 	// Sandbox confines the processes of the call, even if a person approves the call. Empty means
 	// no sandbox.
 	Sandbox event.Sandbox

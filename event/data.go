@@ -445,9 +445,11 @@ type ApprovalRequested struct {
 	Why      string          `json:"why,omitempty"` // the rule that requires the approval
 	Detail   json.RawMessage `json:"detail,omitempty"`
 	// Text is the whole call for a person to read; Covers is the scope of an
-	// approval for the session.
+	// approval for the session. Once reports that it covers no other call: then a client
+	// does not offer it.
 	Text   string `json:"text,omitempty"`
 	Covers string `json:"covers,omitempty"`
+	Once   bool   `json:"once,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
 	// Sandbox is what would confine the call's processes; empty for no sandbox.

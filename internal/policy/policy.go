@@ -193,7 +193,8 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 	_, approved := p.approved[key]
 	p.mu.Unlock()
 	approved = approved && !l.Plan
-	if p.unrepeatable(l, c) {
+	once := p.unrepeatable(l, c)
+	if once {
 		approved, covers = false, "no other call: sandboxed commands can change what a call outside of the sandbox runs"
 	}
 	verdicts, worst := make([]verdict, len(c.effects)), verdict{}
@@ -227,7 +228,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 			Why: "it would have to be approved, and is too long to be shown whole",
 		}
 	case j.Decision == event.Ask:
-		j.Detail, j.Covers = c.detail(verdicts), covers
+		j.Detail, j.Covers, j.Once = c.detail(verdicts), covers, once
 		j.Review = l.review && reviewable(c, verdicts, j)
 	}
 	return j

@@ -232,7 +232,7 @@ func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 		"./build.sh": "./build.sh", "cd sub && ../build.sh": "../build.sh", "sh build.sh -x": "build.sh", "make test": "",
 	} {
 		j := p.Judge(outside(command))
-		if j.Decision != event.Ask || !strings.HasPrefix(j.Covers, "no other call") {
+		if j.Decision != event.Ask || !j.Once || !strings.HasPrefix(j.Covers, "no other call") {
 			t.Errorf("%s: %+v", command, j)
 		}
 		if named := strings.Contains(j.Why, "can change"); named != (names != "") || !strings.Contains(j.Why, names) {
@@ -246,12 +246,18 @@ func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 	for command, want := range map[string]event.Permission{
 		"git commit -m x": event.Allow, "git push origin main": event.Allow, "git fetch --upload-pack=./build.sh": event.Ask,
 	} {
+		if j := p.Judge(shell(t, command)); j.Decision != event.Ask || j.Once != (want == event.Ask) {
+			t.Errorf("%s: %+v", command, j)
+		}
 		p.Remember(shell(t, command))
 		if j := p.Judge(shell(t, command)); j.Decision != want || j.Sandbox.On() {
 			t.Errorf("%s after an approval for the session: %+v", command, j)
 		}
 	}
 	confinement = event.NoSandbox
+	if j := p.Judge(outside("./build.sh")); j.Once {
+		t.Errorf("without a sandbox: %+v", j)
+	}
 	p.Remember(outside("./build.sh"))
 	if j := p.Judge(outside("./build.sh")); j.Decision != event.Allow {
 		t.Errorf("without a sandbox: %+v", j)

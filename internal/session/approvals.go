@@ -318,7 +318,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 		Detail: a.redact.Bytes(j.Detail),
 		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
 			cmp.Or(j.Covers, defaultCovers),
-		)), Places: turn.MaskPlaces(a.redact, view.Places), Sandbox: j.Sandbox,
+		)), Once: j.Once, Places: turn.MaskPlaces(a.redact, view.Places), Sandbox: j.Sandbox,
 		Permission: j.Mode,
 	}, err
 }
@@ -439,6 +439,10 @@ func (a *Approvals) Answer(given approval.Answer) error {
 		)
 		if refused != nil {
 			return nil
+		}
+		// a client offers it to everyone; a changed call is another one
+		if found.Once && given.Verdict == event.ApprovedSession && given.Arguments == "" {
+			given.Verdict = event.Approved
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{
 			Approval: given.Approval, Verdict: given.Verdict, Message: a.redact.String(given.Message),

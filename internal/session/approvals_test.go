@@ -25,6 +25,7 @@ import (
 type isPending struct {
 	mu         sync.Mutex
 	remembered map[string]bool
+	once       bool // as in approval.Judgement
 }
 
 func (a *isPending) Judge(call approval.Call) approval.Judgement {
@@ -33,7 +34,7 @@ func (a *isPending) Judge(call approval.Call) approval.Judgement {
 	if a.remembered[call.Arguments] {
 		return approval.Judgement{Decision: event.Allow}
 	}
-	return approval.Judgement{Decision: event.Ask, Why: "it could change something"}
+	return approval.Judgement{Decision: event.Ask, Why: "it could change something", Once: a.once}
 }
 
 func (*isPending) Places(approval.Call) []event.ResolvedPath { return nil }
@@ -132,6 +133,34 @@ func TestApprovals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An approval for the session of a call that can be allowed only once is an approval of that call,
+// also in the log: clients offer it although the request says that they should not.
+func TestApprovalForSessionOfSingleCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := attendedBy(
+			t, &isPending{remembered: map[string]bool{}, once: true}, call("look", time.Second), look(),
+		)
+		b.submit("a", "")
+		for n := range 2 {
+			time.Sleep(time.Minute)
+			a := b.state().Turns[0].Approvals[n]
+			if !a.Once {
+				t.Errorf("the request %s does not say that it is for one call: %+v", a.Approval, a)
+			}
+			if err := b.Answer(t.Context(), answer(a.Approval, event.ApprovedSession, "user")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		b.want([]string{"a: completed"})
+		for _, a := range b.state().Turns[0].Approvals {
+			if a.Ended.Verdict != event.Approved {
+				t.Errorf("%s ended with %q", a.Approval, a.Ended.Verdict)
+			}
+		}
+	})
 }
 
 // A person reads the complete call, with hidden characters spelled out. A call that is too

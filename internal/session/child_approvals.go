@@ -33,7 +33,7 @@ func (a *Approvals) AskForChild(ctx context.Context, c ChildApproval, parent app
 	request := event.ApprovalRequested{
 		Tool: c.Tool.Name, Title: a.redact.String(
 			"child agent " + name + ": " + c.Call.Title,
-		), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Child: c.Child,
+		), Why: a.redact.String(c.Why), Covers: a.redact.String(c.Covers), Once: c.Once, Child: c.Child,
 		Places: turn.MaskPlaces(a.redact, disk.ThroughLinks(string(filepath.Separator), c.Places)),
 	}
 	if c.Text != "" {

@@ -34,7 +34,7 @@ func (a forwarding) Approve(ctx context.Context, call approval.Call) (turn.Grant
 func (a forwarding) forward(ctx context.Context, call approval.Call, j approval.Judgement) error {
 	request, _ := a.requestOf(call, j) // a program can read arguments of any length
 	request.Review = question.Line(a.redact.String(call.Review))
-	call.Text, call.Covers, call.Why = request.Text, request.Covers, request.Why
+	call.Text, call.Covers, call.Once, call.Why = request.Text, request.Covers, request.Once, request.Why
 	id, _, err := a.request(ctx, call, request)
 	if err != nil {
 		return err

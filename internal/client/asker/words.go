@@ -20,7 +20,11 @@ func Words(a event.ApprovalRequested) string {
 	if a.Review != "" {
 		b.WriteString("\n\n" + a.Review)
 	}
-	if a.Covers != "" {
+	switch {
+	case a.Covers == "":
+	case a.Once:
+		b.WriteString("\n\nAn approval covers " + a.Covers + ".")
+	default:
 		b.WriteString("\n\nAllowing it for the session also allows " + a.Covers + ".")
 	}
 	return b.String()

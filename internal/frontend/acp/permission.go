@@ -22,13 +22,19 @@ const (
 	explainNow  = "explain"
 )
 
-func permissionOptions() []object {
-	return []object{
-		{"optionId": allowOnce, "name": sentence(event.Approved.Words()), "kind": "allow_once"},
-		{"optionId": allowAlways, "name": sentence(event.ApprovedSession.Words()), "kind": "allow_always"},
-		{"optionId": rejectOnce, "name": sentence(event.Denied.Words()), "kind": "reject_once"},
-		{"optionId": explainNow, "name": sentence(event.ExplainTerm().Words), "kind": "reject_once"},
+// permissionOptions are the options about a call. once leaves out the approval for the session.
+func permissionOptions(once bool) []object {
+	options := []object{{"optionId": allowOnce, "name": sentence(event.Approved.Words()), "kind": "allow_once"}}
+	if !once {
+		options = append(options, object{
+			"optionId": allowAlways, "name": sentence(event.ApprovedSession.Words()), "kind": "allow_always",
+		})
 	}
+	return append(
+		options,
+		object{"optionId": rejectOnce, "name": sentence(event.Denied.Words()), "kind": "reject_once"},
+		object{"optionId": explainNow, "name": sentence(event.ExplainTerm().Words), "kind": "reject_once"},
+	)
 }
 
 // planPrefix begins the ids of the options that accept a plan; the permission mode follows.
@@ -76,7 +82,7 @@ func (ses *session) ask(ctx context.Context, q asker.Question) asker.SentQuestio
 		c.title = cmp.Or(q.Title, c.title)
 		call = c.asking(q.ApprovalRequested)
 	}
-	options := permissionOptions()
+	options := permissionOptions(q.Once)
 	if asker.IsPlan(q.ApprovalRequested) {
 		options = ses.planOptions()
 		call.Kind = "switch_mode"

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,19 +20,29 @@ const (
 	decideStop    = "stop"
 )
 
-// form is what the client's user fills in. Its default is what accepting it says.
-const form = `{
-	"type": "object",
-	"properties": {
-		"decision": {
-			"type": "string", "title": "Decision", "default": "allow",
-			"enum": ["allow", "allow_session", "deny", "explain", "stop"],
-			"enumNames": ["Allow once", "Allow for the session", "Deny",
-				"Deny for now, explain the effects", "Stop the turn"]
-		},
-		"message": {"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied"}
+// decisionForm returns the schema of the form that the client's user fills in; its default is an
+// approval. once leaves out the approval for the session.
+func decisionForm(once bool) json.RawMessage {
+	values := []string{decideAllow, decideSession, "deny", decideExplain, decideStop}
+	names := []string{
+		"Allow once", "Allow for the session", "Deny", "Deny for now, explain the effects", "Stop the turn",
 	}
-}`
+	if once {
+		values, names = slices.Delete(values, 1, 2), slices.Delete(names, 1, 2)
+	}
+	raw, _ := json.Marshal(map[string]any{ // strings: Marshal cannot fail
+		"type": "object",
+		"properties": map[string]any{
+			"decision": map[string]any{
+				"type": "string", "title": "Decision", "default": decideAllow, "enum": values, "enumNames": names,
+			},
+			"message": map[string]any{
+				"type": "string", "title": "Message", "description": "What to tell the agent, if the call is denied",
+			},
+		},
+	})
+	return raw
+}
 
 // policyAsk names the policy that answers if no person can be asked (C16).
 const policyAsk = string(settle.Ask)
@@ -47,7 +58,7 @@ func (t *task) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 		res, err := t.client.session.Elicit(ctx, &sdk.ElicitParams{
 			Mode:            "form",
 			Message:         asker.Headline(q.ApprovalRequested) + "\n\n" + asker.Words(q.ApprovalRequested),
-			RequestedSchema: json.RawMessage(form),
+			RequestedSchema: decisionForm(q.Once),
 			Meta: sdk.Meta{
 				"settle/session":  t.opened.ID(),
 				"settle/approval": q.Approval,

@@ -100,10 +100,11 @@ func (q *question) choices() []string {
 			"n: reject it", "or say what to change",
 		}
 	case q.request.Form == nil:
-		return []string{
-			"y: " + event.Approved.Words(), "s: " + event.ApprovedSession.Words(), "n: " + event.Denied.Words(),
-			"e: " + event.ExplainTerm().Words,
+		all := []string{"y: " + event.Approved.Words()}
+		if !q.request.Once {
+			all = append(all, "s: "+event.ApprovedSession.Words())
 		}
+		return append(all, "n: "+event.Denied.Words(), "e: "+event.ExplainTerm().Words)
 	case q.request.Form.URL != "":
 		return []string{"y: I have opened it", "n: decline"}
 	}
@@ -129,7 +130,7 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 		}
 		q.entry = entry
 		return q.next()
-	case (word == "s" || word == "session") && form == nil:
+	case (word == "s" || word == "session") && form == nil && !q.request.Once:
 		return asker.Answer{Verdict: event.ApprovedSession}, true
 	case word == "e" && form == nil:
 		return asker.Answer{Verdict: event.Denied, Explain: true}, true

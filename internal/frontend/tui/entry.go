@@ -382,7 +382,11 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 	if a.Review != "" {
 		words = append(words, a.Review)
 	}
-	if a.Covers != "" && !a.Held {
+	switch {
+	case a.Covers == "" || a.Held:
+	case a.Once:
+		words = append(words, "An approval covers "+a.Covers)
+	default:
 		words = append(words, session+" (for the session) also allows: "+a.Covers)
 	}
 	head := "? settle asks before this call"

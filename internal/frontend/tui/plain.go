@@ -340,10 +340,13 @@ func (p *plain) ask() {
 		)
 		return
 	}
+	session := fmt.Sprintf(" 2 %s.", event.ApprovedSession.Words())
+	if first.Once {
+		session = ""
+	}
 	p.printf(
-		"Allow %s? 1 %s. 2 %s. 3 %s, also 3 and words for the model.%s 5 %s.",
-		first.Title, event.Approved.Words(), event.ApprovedSession.Words(), event.Denied.Words(), last,
-		event.ExplainTerm().Words,
+		"Allow %s? 1 %s.%s 3 %s, also 3 and words for the model.%s 5 %s.",
+		first.Title, event.Approved.Words(), session, event.Denied.Words(), last, event.ExplainTerm().Words,
 	)
 }
 
@@ -377,6 +380,9 @@ func (p *plain) answer(text string) {
 		verdict, answer.Explain = event.Denied, true
 	case message:
 		verdict, answer.Message = event.Denied, strings.TrimSpace(words)
+	case verdict == event.ApprovedSession && p.pendingRequest().Once:
+		p.printf("1, 3, 4 or 5? This call can be allowed only once.")
+		return
 	case !ok:
 		p.printf("1, 2, 3, 4 or 5?")
 		return
@@ -385,15 +391,18 @@ func (p *plain) answer(text string) {
 	p.give(answer)
 }
 
-// asksPlan reports whether the question that waits is about a plan.
-func (p *plain) asksPlan() bool {
+// pendingRequest returns the question that waits; the zero request if it has ended.
+func (p *plain) pendingRequest() event.ApprovalRequested {
 	for _, a := range p.log.State().OpenApprovals() {
 		if a.Approval == p.approvalID {
-			return asker.IsPlan(a.ApprovalRequested)
+			return a.ApprovalRequested
 		}
 	}
-	return false
+	return event.ApprovalRequested{}
 }
+
+// asksPlan reports whether the question that waits is about a plan.
+func (p *plain) asksPlan() bool { return asker.IsPlan(p.pendingRequest()) }
 
 // give gives the answer.
 func (p *plain) give(answer settle.Answer) {

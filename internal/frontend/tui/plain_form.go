@@ -8,14 +8,7 @@ import (
 )
 
 // formAsked is the form of the question that waits; nil if it has none.
-func (p *plain) formAsked() *event.Form {
-	for _, a := range p.log.State().OpenApprovals() {
-		if a.Approval == p.approvalID {
-			return a.Form
-		}
-	}
-	return nil
-}
+func (p *plain) formAsked() *event.Form { return p.pendingRequest().Form }
 
 // fill takes a line for the form, and returns the values if that is all.
 func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, done bool) {

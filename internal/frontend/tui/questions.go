@@ -64,9 +64,11 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		}
 		all = append(all, refusePlanReplies()...)
 	default:
-		all = []reply{
-			{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)},
-			{keymap.AllowSession, event.ApprovedSession.Words(), verdict(event.ApprovedSession)},
+		all = []reply{{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)}}
+		if !a.Once {
+			all = append(all, reply{
+				keymap.AllowSession, event.ApprovedSession.Words(), verdict(event.ApprovedSession),
+			})
 		}
 		if _, ok := u.commandOf(a); ok {
 			all = append(all, reply{keymap.EditCommand, "edit the command, then run it", (*UI).editCommand})
@@ -193,6 +195,10 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	}
 	if !alt && a.Held { // a prompt begins with these keys
 		return false
+	}
+	if do == keymap.AllowSession && a.Once && !a.Held {
+		u.showHint("this call can be allowed only once: %s", u.Keys.Label(keymap.AllowOnce, "1"))
+		return true
 	}
 	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do && do != "" })
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,5 +120,70 @@ func TestDraftWaitsForAnswer(t *testing.T) {
 		}
 		p.types("\x03\x04")
 		p.left(code, 0)
+	})
+}
+
+// singleCalls is a judge that asks about each call, which can be allowed only once.
+type singleCalls struct{}
+
+func (singleCalls) Judge(settle.Approval) settle.Judgement {
+	return settle.Judgement{
+		Decision: event.Ask, Why: "it asks to run outside", Covers: "no other call: it can change", Once: true,
+	}
+}
+
+func (singleCalls) Remember(settle.Approval) {}
+
+// A call that can be allowed only once has no answer for the session.
+func TestQuestionOfSingleCall(t *testing.T) {
+	judge := func() (settle.Judge, error) { return singleCalls{}, nil }
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
+			Model: model.Config{
+				Provider:     script.New(script.Turn(script.Call("shell", `{"command":"make"}`)), script.Text("done")),
+				ProviderName: "script", Name: "m",
+			},
+			WorkDir: "/w", Judge: judge, Attended: true, Tools: []tool.Tool{echoShell{}},
+		})
+		p.types("go\r")
+		p.sees("An approval covers no other call: it can change", "1 allow once", "2 edit the command")
+		p.misses("for the session")
+		p.types("s")
+		p.sees("this call can be allowed only once: y")
+		p.types("y")
+		p.sees("allowed once: $ make", "✓ $ make")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// Plain mode does not offer what a question leaves out, and does not take it.
+func TestPlainQuestionOfSingleCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		host, o := plainHost(
+			t, &rich{}, script.Turn(script.Call("shell", `{"command":"make"}`)), script.Text("done"),
+		)
+		sessions := o.Sessions.(*rich)
+		sessions.config.Judge = func() (settle.Judge, error) { return singleCalls{}, nil }
+		sessions.config.Attended, sessions.config.Tools = true, []tool.Tool{echoShell{}}
+		in := io.MultiReader(
+			&typedLines{lines: "go\n"}, &typedLines{lines: "2\n"}, &typedLines{lines: "1\n"}, &typedLines{},
+		)
+		code, err := RunPlain(t.Context(), in, &out, 80, o)
+		if code != 0 || err != nil {
+			t.Errorf("exit code %d, %v", code, err)
+		}
+		if err := host.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{"1 allow once. 3 deny", "This call can be allowed only once.", "allowed once"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in:\n%s", want, out.String())
+			}
+		}
+		if strings.Contains(out.String(), "for the session") {
+			t.Errorf("it offers an approval for the session:\n%s", out.String())
+		}
 	})
 }

@@ -99,6 +99,7 @@ type approval struct {
 	Detail   json.RawMessage `json:"detail,omitempty" jsonschema:"what the call would do"`
 	Text     string          `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
 	Covers   string          `json:"covers" jsonschema:"what approved_session covers"`
+	Once     bool            `json:"once,omitempty" jsonschema:"approved_session covers no other call: do not offer it"`
 }
 
 // heldCall is a call that waited for a person when an earlier host of the session ended.

@@ -159,7 +159,7 @@ func ending(st event.State) (event.Outcome, event.Reason) {
 func approvals(st event.State) []approval {
 	all := []approval{}
 	for _, a := range asker.Open(st) {
-		all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers})
+		all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers, a.Once})
 	}
 	return all
 }

@@ -62,6 +62,9 @@ func (l *loadedThread) question(q asker.Question) (method string, params object)
 	}
 	params["kind"], params["environmentId"] = "command", nil
 	params["command"], params["cwd"], params["commandActions"] = line, dir, []commandAction{action}
+	if q.Once { // else the client offers all four
+		params["availableDecisions"] = []string{"accept", "decline", "cancel"}
+	}
 	return "item/commandExecution/requestApproval", params
 }
 

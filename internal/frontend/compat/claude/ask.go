@@ -135,7 +135,7 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 		"decision_reason_type":   "other",
 		"display_name":           c.claude,
 		"description":            asker.Words(q.ApprovalRequested),
-		"permission_suggestions": d.suggestions(c),
+		"permission_suggestions": d.suggestions(c, q.Once),
 	})
 	switch {
 	case errors.Is(err, errInputClosed):
@@ -146,8 +146,8 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 	return d.permitted(c, raw)
 }
 
-// suggestions are what the client may answer to be asked less.
-func (d *driver) suggestions(c toolCall) []map[string]any {
+// suggestions are what the client may answer to be asked less. once reports that no answer is.
+func (d *driver) suggestions(c toolCall, once bool) []map[string]any {
 	switch c.settle {
 	case "edit", "write", "apply_patch":
 		if !assemble.Within(d.policy.ceiling, modes()[modeEdits]) {
@@ -155,7 +155,7 @@ func (d *driver) suggestions(c toolCall) []map[string]any {
 		}
 		return []map[string]any{{"type": "setMode", "mode": modeEdits, "destination": "session"}}
 	case "shell":
-		if command, ok := c.input["command"].(string); ok {
+		if command, ok := c.input["command"].(string); ok && !once {
 			return []map[string]any{addRule(c.claude, command)}
 		}
 	}

@@ -110,7 +110,7 @@ function card(a, app) {
     button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
   ] : [
     button(label("approved"), "a", () => give("approved"), "primary"),
-    button(label("approved_session"), "s", () => give("approved_session")),
+    a.once ? null : button(label("approved_session"), "s", () => give("approved_session")),
     args ? button("Edit the command\u2026", "c", () => open(change, command)) : null,
     button(`${label("denied")}\u2026`, "d", () => open(denial, words)),
     button(label("explain"), "e", () => give("denied", { explain: true })),
@@ -129,7 +129,8 @@ function card(a, app) {
     a.why ? h("p", { class: "why" }, named(a.why)) : null,
     a.review ? h("p", { class: "why" }, named(a.review)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
-    a.covers ? h("p", { class: "why" }, `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
+    a.covers ? h("p", { class: "why" }, a.once ? `An approval covers ${named(a.covers)}.`
+      : `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
     buttons, change, denial, said);
 
   el.addEventListener("keydown", (e) => {

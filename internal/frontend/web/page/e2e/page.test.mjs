@@ -320,6 +320,20 @@ scene("an approval shows the whole call, and what the session's would cover; odd
   assert.match(await said(2), /\u27e8U\+202E\u27e9/, "a diff that hides something is shown in words as well");
 });
 
+scene("a call that can be allowed only once has no answer for the session, also by its key", async ({ page, film, sent }) => {
+  film.turn("Run");
+  film.attempt();
+  film.asks(film.ready("shell", { command: "make" }), { tool: "shell", title: "make", text: "shell\n  command:\n      make", covers: "no other call: it can change", once: true });
+  const card = page.locator(".approval");
+  await card.getByText("An approval covers no other call: it can change.").waitFor();
+  await card.getByRole("button", { name: "Allow once" }).waitFor();
+  assert.equal(await card.getByRole("button", { name: "Allow for the session" }).count(), 0);
+  await card.press("s");
+  await card.press("y");
+  await until(() => sent("POST", "/approvals/").length > 0, "the answer");
+  assert.deepEqual(sent("POST", "/approvals/").map((r) => r.body.verdict), ["approved"]);
+});
+
 scene("an interrupt cuts, holds what waits, and the next message takes it along", async ({ page, film, row, sent, text }) => {
   const { run } = underWay(film);
   await page.waitForSelector(".approval");
