@@ -301,8 +301,30 @@ func outcome(i *event.Item, content event.Content, held bool) (mark string, styl
 	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), elapsed, i.Effects)
 }
 
-// outputRows are the first and the last lines of an output, each in one row, and a row for
-// the lines between them that are left out.
+// maxNote is how many rows a note has.
+const maxNote = 12
+
+// isNote reports whether a line of an output looks like a note of settle, such as "[the sandbox
+// denied …]". The end of a note has the advice.
+func isNote(line string) bool {
+	return len(line) > 2 && line[0] == '[' && line[1] >= 'a' && line[1] <= 'z' && line[len(line)-1] == ']'
+}
+
+// outputRow is a line of an output in one row. A note is wrapped.
+func outputRow(line, all string, width int) []terminal.Line {
+	mark := terminal.Plain("  │ ", faint())
+	if !isNote(line) {
+		return []terminal.Line{terminal.Clip(append(mark, linked(line, faint())...), width)}
+	}
+	rows := terminal.Wrap(linked(line, faint()), width, terminal.Indent{First: mark, Rest: mark})
+	if left := len(rows) - maxNote; left > 0 {
+		rows = append(rows[:maxNote-1], leftOut("  │ ", left+1, all, width))
+	}
+	return rows
+}
+
+// outputRows are the first and the last lines of an output, and a row for the lines between them
+// that are left out.
 func outputRows(output string, most int, all string) func(int) []terminal.Line {
 	lines, left, last := terminal.BothEnds(output, most*3/7, most-most*3/7)
 	if left == 1 { // its row has room for it
@@ -311,7 +333,7 @@ func outputRows(output string, most int, all string) func(int) []terminal.Line {
 	return func(width int) (rows []terminal.Line) {
 		add := func(lines []string) {
 			for _, line := range lines {
-				rows = append(rows, terminal.Clip(linked("  │ "+line, faint()), width))
+				rows = append(rows, outputRow(line, all, width)...)
 			}
 		}
 		add(lines)

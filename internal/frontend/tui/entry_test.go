@@ -66,6 +66,25 @@ func TestPlanEntry(t *testing.T) {
 	}
 }
 
+// Notes of settle, such as what the sandbox denied and what to do, are shown whole. A line of the
+// command itself has one row, and a note has a bound.
+func TestCallEntryShowsWholeNotes(t *testing.T) {
+	const note = "[the sandbox denied writing /w/.git/index.lock; run it in a call of its own]"
+	lines := strings.Repeat("x", 50) + "\n[\"a\", \"" + strings.Repeat("b", 50) + "\"]\n"
+	for output, want := range map[string]string{
+		lines + note: "  │ " + strings.Repeat("x", 35) + "…\n  │ [\"a\", \"" + strings.Repeat("b", 28) + "…\n" +
+			"  │ [the sandbox denied writing\n  │ /w/.git/index.lock; run it in a call\n  │ of its own]",
+		"[" + strings.Repeat("word ", 200) + "end]": "  │ [word word word word word word word\n" +
+			strings.Repeat("  │ word word word word word word word\n", 10) + "  │ … 18 more lines (Ctrl-T shows all)",
+	} {
+		ended := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Output: output}}
+		_, got, _ := strings.Cut(endedCall(t, "shell", `{"command":"make"}`, ended, 40), "\n")
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // A command is shown with its own spaces, and an outcome keeps each number with its unit.
 func TestCallEntryKeepsSpacesAndUnits(t *testing.T) {
 	const arguments = `{"command":"printf '%s\\n' 'ok  session' 'FAIL turn: TestLate'; exit 1"}`
