@@ -90,6 +90,10 @@ func TestWorkspace(t *testing.T) {
 		{"cat ~/.ssh/id_rsa", "[the sandbox denied reading "},
 		{"echo x >~/new", "[the sandbox denied writing "},
 		{"exec 3<>/dev/tcp/127.0.0.1/9", "[the sandbox denied the network"},
+		{"touch ../b.txt; echo end", "end\n[the sandbox denied writing "}, // the last command succeeds
+		{"sh -c 'git add file'; echo end", "the repository (.git) is read-only in the sandbox"},
+		{"touch ../b.txt; sh -c 'git add file'; ls", `let them run outside; with "outside": true, a person is asked`},
+		{"(exec 3<>/dev/tcp/127.0.0.1/9); echo end", "end\n[the sandbox denied the network"},
 		{"exit 3", "[exit code 3]"},
 	}
 	var commandList []string

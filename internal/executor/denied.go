@@ -28,6 +28,9 @@ type Output struct {
 	Secrets event.Secrets `json:"secrets,omitempty"`
 	Workdir string        `json:"workdir,omitempty"` // as in [Command]
 	Text    string        `json:"text"`
+	// Completed reports that the command exited with code 0, so that a refusal in the output can
+	// be one of an earlier part, or a text that the command only shows.
+	Completed bool `json:"completed,omitempty"`
 }
 
 // Denial describes what a sandbox denied. It lists a path only if the sandbox forbids it and the
@@ -63,7 +66,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	list, suspect := refusals(box, dir, out.Text)
+	list, suspect := refusals(box, dir, out)
 	d := Denial{Named: list}
 	known := l.sandboxed.of(r.Call)
 	if known.guard != nil {
@@ -80,7 +83,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)
 		}
 	}
-	if len(d.Named) == 0 && suspect {
+	if len(d.Named) == 0 && suspect && !out.Completed {
 		d.Bounds = bounds(box)
 	}
 	return json.Marshal(d)
@@ -121,10 +124,25 @@ var (
 	})
 )
 
-// refusals lists the denials of a sandbox in an output. suspect reports any refusal, whatever
-// its cause.
-func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool) {
-	for line := range strings.SplitSeq(output, "\n") {
+// report matches a line in which a program reports an error: the program's name, an operation or
+// a kind of error, and a colon. Lines of source code, of documents and of grep have another form.
+var report = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[\w./+]+ ){0,2}[\w./+-]+: `)
+})
+
+// ShowsRefusal reports whether an output has the words of a refusal, for any reason.
+func ShowsRefusal(output string) bool {
+	return refusal().MatchString(output) || offline().MatchString(output)
+}
+
+// refusals lists the denials of a sandbox in an output. suspect reports a refusal for any reason.
+// If the command has completed, only reports of programs count. In the read-only sandbox, a denied
+// writing does not count then: most commands there only read, and show the text of files.
+func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect bool) {
+	for line := range strings.SplitSeq(out.Text, "\n") {
+		if out.Completed && !report().MatchString(line) {
+			continue
+		}
 		if p.Network != sandbox.Online && offline().MatchString(line) {
 			what := "the network"
 			if p.Network == sandbox.Proxied {
@@ -142,7 +160,11 @@ func refusals(p sandbox.Policy, dir, output string) (list []string, suspect bool
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(dir, name)
 			}
-			if what := refused(p, filepath.Clean(name)); what != "" {
+			what := refused(p, filepath.Clean(name))
+			if out.Completed && out.Sandbox == event.ReadOnly && strings.HasPrefix(what, "writing ") {
+				break
+			}
+			if what != "" {
 				list = append(list, what)
 				break
 			}

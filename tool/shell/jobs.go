@@ -136,7 +136,7 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 	end := j.outcome(b)
 	if b.run.call.Sandbox == event.Workspace {
 		asking, enough := context.WithTimeout(ctx, askTimeout)
-		end.Quarantined = b.run.denial(asking, "").Quarantined
+		end.Quarantined = b.run.denial(asking, executor.Output{}).Quarantined
 		enough()
 		j.mu.Lock()
 		j.quarantined = append(j.quarantined, end.Quarantined...)

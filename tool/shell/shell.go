@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,14 +161,16 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 
 // denied describes what the sandbox denied the command, as far as its output shows.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
-	if !r.call.Sandbox.On() || !result.Failed && !r.jobs.config.Inspect && r.call.Sandbox != event.Workspace {
+	if !r.call.Sandbox.On() {
 		return ""
 	}
-	text := ""
-	if result.Failed || r.jobs.config.Inspect {
-		text = result.Output
+	text := result.Output
+	if !result.Failed && !executor.ShowsRefusal(text) {
+		if text = ""; !r.jobs.config.Inspect && r.call.Sandbox != event.Workspace {
+			return ""
+		}
 	}
-	d := r.denial(ctx, text)
+	d := r.denial(ctx, executor.Output{Text: text, Completed: !result.Failed})
 	var notes []string
 	if quarantined := quarantined(append(r.jobs.takeQuarantined(), d.Quarantined...)); quarantined != "" {
 		r.call.Notice(quarantined)
@@ -194,11 +197,9 @@ func quarantined(list []string) string {
 }
 
 // denial requests the machine's report about the call's sandbox.
-func (r *run) denial(ctx context.Context, output string) (d executor.Denial) {
-	args, err := json.Marshal(executor.Output{
-		Sandbox: r.call.Sandbox, Secrets: r.call.Secrets,
-		Workdir: r.args.Workdir, Text: output,
-	})
+func (r *run) denial(ctx context.Context, output executor.Output) (d executor.Denial) {
+	output.Sandbox, output.Secrets, output.Workdir = r.call.Sandbox, r.call.Secrets, r.args.Workdir
+	args, err := json.Marshal(output)
 	if err != nil {
 		return d
 	}
@@ -241,10 +242,13 @@ func (r *run) refusal(d executor.Denial) string {
 		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration",
 			list(d.Hosts))
 	}
+	others := !d.Git
 	if d.Git {
 		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of their own, without other commands, and a person is asked to let them run outside"
-	} else if r.jobs.config.Outside {
-		words += `; with "outside": true, a person is asked to let it run without`
+		others = slices.ContainsFunc(d.Named, func(what string) bool { return !strings.Contains(what, "/.git/") })
+	}
+	if others && r.jobs.config.Outside {
+		words += `; with "outside": true, a person is asked to let the command run without`
 	}
 	if restored != "" {
 		restored = "\n" + restored
@@ -282,7 +286,7 @@ func (r *run) aborted(ctx context.Context, survivors []event.Process) tool.Resul
 	if r.call.Sandbox == event.Workspace {
 		asking, enough := context.WithTimeout(context.WithoutCancel(ctx), r.jobs.config.EndTimeout/2)
 		defer enough()
-		if moved := quarantined(r.denial(asking, "").Quarantined); moved != "" {
+		if moved := quarantined(r.denial(asking, executor.Output{}).Quarantined); moved != "" {
 			result.Output = paragraph(result.Output, moved)
 		}
 	}
