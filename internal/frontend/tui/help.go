@@ -32,7 +32,7 @@ func fixedKeys() [][2]string {
 	return [][2]string{
 		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the " +
 			"same way. Images are sent with the prompt, also images whose path is pasted, and pasted images (Ctrl-V)"},
-		{"! at the start", "run a command; the model sees it with your next prompt"},
+		{"! at the start", "run a command of your own, outside the sandbox; the model sees it with your next prompt"},
 		{"\\ before the end of the text", "sending begins a new line instead"},
 		{"vi keys (/vi)", "in normal mode: h j k l w b e 0 ^ $ gg G f t ; , with counts; d c y x s r p J ~ u " +
 			"Ctrl-R; i a I A o O; / searches earlier prompts"},

@@ -17,7 +17,7 @@ func tips(keys keymap.Map) []string {
 		keys.Label(keymap.NextPermission, "/permissions") + " changes what runs without a question",
 		keys.Label(keymap.Queue, keys.Label(keymap.Send, "")) + " queues an input while a turn runs, " +
 			keys.Label(keymap.Steer, keys.Label(keymap.SendNow, "")) + " adds it to the turn",
-		"! runs a command of your own, and the model sees its output",
+		"! runs a command of your own, outside the sandbox; the model sees its output",
 		keys.Label(keymap.Interrupt, "Ctrl-C") + " interrupts the turn; /rewind goes back to before an earlier input",
 		keys.Label(keymap.Transcript, "/transcript") + " shows the whole transcript, with everything that is folded",
 		"settle resume opens the last session of a directory again",
