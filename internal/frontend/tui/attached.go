@@ -23,6 +23,23 @@ func hostOf(c Conversation) string {
 	return ""
 }
 
+// elsewhere names the process that keeps the session when the terminal leaves, or is empty: this one has
+// it, or its host has ended, which lost reports.
+func elsewhere(c Conversation, lost bool) string {
+	if lost {
+		return ""
+	}
+	return hostOf(c)
+}
+
+// lostCode is the exit code of a terminal whose session it did not close.
+func lostCode(s event.State) int {
+	if s.Open { // the host was killed
+		return stdio.CodeFailed
+	}
+	return stdio.CodeCompleted
+}
+
 // showHost names the process that hosts the session.
 func (u *UI) showHost(host string) {
 	u.display.hint = ""
@@ -54,12 +71,12 @@ func (u *UI) sessionLost() {
 	u.follow() // the rest of the log
 	u.drain()
 	u.view.lost, u.interrupts.turn = true, ""
-	if _, own := u.view.conversation.(HostedConversation); own && u.state().Open {
-		u.exit.code = stdio.CodeFailed // unless the session is opened again
-	}
+	u.exit.code = lostCode(u.state()) // unless the session is opened again
 	u.commit(notice(warning(), "%s", endText(u.view.conversation, u.state())))
-	u.showHint("Enter opens the session here, Ctrl-D leaves")
+	u.hintAfterLoss()
 }
+
+func (u *UI) hintAfterLoss() { u.showHint("Enter opens the session here, Ctrl-D leaves") }
 
 // reclaim opens a lost session again, here or in the process that hosts it now. The editor
 // keeps its text.

@@ -98,14 +98,15 @@ func (u *UI) finish() {
 		u.display.frames.WriteString(leavePager)
 		u.overlay.pager = nil
 	}
-	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
+	host := elsewhere(u.view.conversation, u.view.lost)
+	if host != "" {
 		u.commit(notice(faint(), "the session continues in %s", host))
 	}
 	if c := u.view.conversation; u.Resume != nil && c != nil && (len(u.state().Turns) > 0 || hostOf(c) != "") {
 		u.commit(
 			entry{
 				group: ofEnding, gap: true,
-				rows: paragraph("", "Continue with:\n"+u.Resume(c.ID(), hostOf(c) != ""), faint(), faint()),
+				rows: paragraph("", "Continue with:\n"+u.Resume(c.ID(), host != ""), faint(), faint()),
 			},
 		)
 	}

@@ -27,6 +27,7 @@ func (u *UI) target() *event.Turn {
 		seen = *u.interrupts.keyMoment
 	}
 	switch {
+	case u.view.lost: // no host ends it
 	case u.interrupts.pending:
 		return u.state().Running()
 	case seen.session == u.view.conversation.ID():
@@ -68,6 +69,8 @@ func (u *UI) esc() {
 		return
 	}
 	switch {
+	case u.view.lost:
+		u.hintAfterLoss()
 	case u.interruptible():
 		u.interrupt()
 	case !u.input.editor.empty() || now.Sub(u.interrupts.sentAt) < quitDelay: // it is for the turn that is about to start

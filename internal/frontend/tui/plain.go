@@ -33,6 +33,7 @@ type plain struct {
 	entry        *asker.Entry // of its form; nil while none is filled in
 	code         int
 	done         bool
+	lost         bool // the session ended, and this terminal did not close it
 
 	fetching *fetch      // a prompt of a server; nil for none
 	fetched  chan func() // the result of a fetch; room for one
@@ -94,11 +95,12 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	case <-closing.Done():
 	}
 	p.follow() // the rest of the log
-	if host := hostOf(p.conversation); host != "" {
+	host := elsewhere(p.conversation, p.lost)
+	if host != "" {
 		p.printf("The session continues in %s.", host)
 	}
 	if o.Resume != nil && p.log.State().Seq > state.Seq {
-		p.printf("Continue with: %s", o.Resume(p.conversation.ID(), hostOf(p.conversation) != ""))
+		p.printf("Continue with: %s", o.Resume(p.conversation.ID(), host != ""))
 	}
 	return p.code, nil
 }
@@ -128,11 +130,8 @@ func (p *plain) loop() {
 			p.follow()
 		case <-p.feed.done:
 			p.follow()
-			if _, own := p.conversation.(HostedConversation); own && p.log.State().Open {
-				p.code = stdio.CodeFailed
-			}
+			p.code, p.lost, p.done = lostCode(p.log.State()), true, true
 			p.printf("%s.", endText(p.conversation, p.log.State()))
-			p.done = true
 		case do := <-p.fetched:
 			do()
 		case stop := <-p.Stops:

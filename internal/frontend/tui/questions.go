@@ -249,8 +249,12 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	return &q.menu
 }
 
-// pendingApproval returns the approval that waits longest, and how many wait behind it.
+// pendingApproval returns the approval that waits longest, and how many wait behind it. The questions
+// of a host that has ended are not answered: the call is held, or gone.
 func (u *UI) pendingApproval() (first *event.Approval, more int) {
+	if u.view.lost {
+		return nil, 0
+	}
 	for _, a := range append(u.state().OpenApprovals(), u.heldQuestions()...) {
 		switch {
 		case u.questions.answeredIDs[a.Approval]:

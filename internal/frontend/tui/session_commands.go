@@ -180,7 +180,7 @@ func (u *UI) statusLines() []string {
 	}
 	add("id", "%s", c.ID())
 	add("directory", "%s", s.Host.Dir)
-	if host := hostOf(c); host != "" {
+	if host := elsewhere(c, u.view.lost); host != "" {
 		add("host", "%s", host)
 	}
 	model := c.Model()

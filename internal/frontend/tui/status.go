@@ -164,7 +164,7 @@ func elapsedWords(elapsed time.Duration) string {
 // about describes the session: host, model, permission, context, jobs and directory.
 func (u *UI) about() (parts []statusPart) {
 	add := func(text string, rank int) { parts = append(parts, statusPart{text: text, style: faint(), rank: rank}) }
-	if host := hostOf(u.view.conversation); host != "" && !u.view.lost {
+	if host := elsewhere(u.view.conversation, u.view.lost); host != "" {
 		add("attached to "+host, rankHost)
 	}
 	add(u.view.conversation.Model(), rankModel)

@@ -170,7 +170,7 @@ func (u *UI) statusField(name string, now time.Time) string {
 		}
 		return text
 	case "host":
-		return hostOf(c)
+		return elsewhere(c, u.view.lost)
 	case "model":
 		return c.Model()
 	case "effort":

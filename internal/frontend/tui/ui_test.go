@@ -201,9 +201,6 @@ func newPersonOf(t *testing.T, o Options, c settle.SessionConfig) (person, chan 
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out := io.Pipe()
-	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
-	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
 	sessions := inMemory{host, c}
 	if r, ok := o.Sessions.(*rich); ok {
 		r.inMemory = sessions
@@ -211,6 +208,15 @@ func newPersonOf(t *testing.T, o Options, c settle.SessionConfig) (person, chan 
 		o.Sessions = sessions
 	}
 	o.Resume = func(string, bool) string { return "settle resume ID" }
+	return startPerson(t, host, o)
+}
+
+// startPerson has a person work with the sessions of the options, which the host has.
+func startPerson(t *testing.T, host *settle.Host, o Options) (person, chan int) {
+	t.Helper()
+	in, out := io.Pipe()
+	p := person{t, out, &tty{Reader: in, grid: terminaltest.NewGrid(60, 24)}}
+	o.Terminal, o.Palette, o.Place = p.tty, terminal.Palette{Color: true, Attributes: true}, "~/w"
 	code := make(chan int, 1)
 	go func() { // ends when the person quits
 		defer func() { _ = in.Close() }() // ends the reading
