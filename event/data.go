@@ -3,6 +3,7 @@ package event
 import (
 	"cmp"
 	"encoding/json"
+	"time"
 )
 
 // SessionOpened: a process holds the session and may write to it.
@@ -173,6 +174,9 @@ type TurnAborted struct {
 	Reason  Reason `json:"reason"`
 	Limit   Limit  `json:"limit,omitempty"`
 	Message string `json:"message,omitempty"`
+	// StoppedAt is the time of the last event before the host died, if the reason is crashed. The
+	// time of this event is that of the recovery.
+	StoppedAt time.Time `json:"stopped_at,omitzero"`
 	Summary
 }
 

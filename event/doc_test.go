@@ -54,7 +54,7 @@ func declared(typ reflect.Type) (fields []field, embedded []string) {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fields = append(fields, field{name, options != "omitempty"})
+		fields = append(fields, field{name, options != "omitempty" && options != "omitzero"})
 	}
 	return fields, embedded
 }

@@ -38,7 +38,7 @@ func endTurn(s State, c *Cause, holding []Event) []Event {
 		out = append(out, attempt[len(attempt)-1]) // its items have ended above
 	}
 	out = append(out, holding...)
-	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})
+	return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(s, c, t)})
 }
 
 // honest returns the cause, or a failure if the turn cannot have completed.
@@ -216,7 +216,7 @@ func held(waiting []Input, c *Cause) []Event {
 	return out
 }
 
-func terminal(c *Cause, t *Turn) Data {
+func terminal(s State, c *Cause, t *Turn) Data {
 	sum := t.summary()
 	switch c.Outcome {
 	case Completed:
@@ -224,7 +224,11 @@ func terminal(c *Cause, t *Turn) Data {
 	case Failed:
 		return TurnFailed{Failure: c.Failure, Summary: sum}
 	}
-	return TurnAborted{Reason: c.Reason, Limit: c.Limit, Message: c.Message, Summary: sum}
+	d := TurnAborted{Reason: c.Reason, Limit: c.Limit, Message: c.Message, Summary: sum}
+	if c.Reason == Crashed {
+		d.StoppedAt = s.Updated
+	}
+	return d
 }
 
 func (t *Turn) summary() Summary {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,6 +74,38 @@ func TestJobsEndHonestly(t *testing.T) {
 		s.add(Closings(s.state, Abort(reason, "host"))...)
 		if got := s.state.Jobs[0].Ended; got == nil || got.How != want || got.Cause.Reason != reason {
 			t.Errorf("%s: got %+v", reason, got)
+		}
+	}
+}
+
+// A turn whose host died took until its last event, and so did all that was open in it. The time until a
+// person opened the session again does not count.
+func TestCrashedTurnStopsAtItsLastEvent(t *testing.T) {
+	s := newSession(t).attempt()
+	s.started(item1, "some output")
+	s.ready(item2)
+	s.add(
+		inItem(item2, ApprovalRequested{Approval: "p000001"}),
+		Event{Turn: turn1, Item: item1, Data: ChildStarted{Child: "c000001", Session: "s2"}},
+	)
+	last := s.state.Updated
+	for _, e := range Closings(s.state, Abort(Crashed, "host")) {
+		e = next(s.state, e)
+		e.At = last.Add(time.Hour)
+		after, err := Fold(s.state, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.state = after
+	}
+	turn := s.state.Turn(turn1)
+	for what, at := range map[string]time.Time{
+		"turn": turn.EndedAt, "attempt": turn.Attempts[0].EndedAt, "started call": turn.Item(item1).EndedAt,
+		"waiting call": turn.Item(item2).EndedAt, "question": turn.Approval("p000001").EndedAt,
+		"child": s.state.Child("c000001").EndedAt,
+	} {
+		if !at.Equal(last) {
+			t.Errorf("the %s ended at %v, and its last event was at %v", what, at, last)
 		}
 	}
 }

@@ -146,7 +146,11 @@ func (s *State) inTurn(e Event) string {
 	case TurnAborted:
 		c := Abort(d.Reason, e.By)
 		c.Limit, c.Message = d.Limit, d.Message
-		return s.turnEnded(t, e, c, d.Summary)
+		what := s.turnEnded(t, e, c, d.Summary)
+		if what == "" && !d.StoppedAt.IsZero() {
+			s.stopAt(t, d.StoppedAt)
+		}
+		return what
 	case TurnFailed:
 		return s.turnEnded(t, e, Fail(d.Failure), d.Summary)
 	}

@@ -48,6 +48,31 @@ func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
 	return ""
 }
 
+// stopAt moves the ends of a turn whose host died, and of all that was open in it, back to the time of
+// the last event before: recovery found them later.
+func (s *State) stopAt(t *Turn, at time.Time) {
+	back := func(end *time.Time) {
+		if end.After(at) {
+			*end = at
+		}
+	}
+	back(&t.EndedAt)
+	for _, a := range t.Attempts {
+		back(&a.EndedAt)
+	}
+	for _, i := range t.Items {
+		back(&i.EndedAt)
+	}
+	for _, a := range t.Approvals {
+		back(&a.EndedAt)
+	}
+	for _, c := range s.Children {
+		if c.Turn == t.ID && c.Ended != nil {
+			back(&c.EndedAt)
+		}
+	}
+}
+
 // openInTurn describes an entity that the turn has open, or returns "". A waiting
 // approval has an open call.
 func (s *State) openInTurn(t *Turn) string {

@@ -213,6 +213,7 @@ func turnSamples() []Event {
 		}},
 		turn(TurnCompleted{Answer: "All tests pass.", Summary: sampleSummary()}),
 		turn(TurnAborted{Reason: LimitReached, Limit: LimitTime, Message: "after 30 min", Summary: sampleSummary()}),
+		turn(TurnAborted{Reason: Crashed, StoppedAt: sampleTime, Summary: sampleSummary()}),
 		turn(TurnFailed{Failure: sampleFailure(), Summary: sampleSummary()}),
 	}
 }

@@ -78,6 +78,8 @@ type Turn struct {
 	By        string
 	StartSeq  uint64 // sequence number of its first event: clocks jump, numbers do not
 	StartedAt time.Time
+	// EndedAt is the time of the turn's end; of a turn whose host died, the time of the last event
+	// before that. The same holds for all that was open in the turn.
 	EndedAt   time.Time
 	Dir       string  // working directory of its host
 	Inputs    []Input // taken when it started

@@ -91,8 +91,30 @@ func (u *undo) noteIn(t *Turn, e Event) {
 		if a := t.Approval(d.Approval); a != nil {
 			keep(u, a)
 		}
+	case TurnAborted:
+		if !d.StoppedAt.IsZero() {
+			u.keepAll(t)
+		}
 	}
 	u.keepItem(t, e.Item)
+}
+
+// keepAll keeps everything in the turn: the time of its end moves.
+func (u *undo) keepAll(t *Turn) {
+	for _, a := range t.Attempts {
+		keep(u, a)
+	}
+	for _, i := range t.Items {
+		keep(u, i)
+	}
+	for _, a := range t.Approvals {
+		keep(u, a)
+	}
+	for _, c := range u.state.Children {
+		if c.Turn == t.ID {
+			keep(u, c)
+		}
+	}
 }
 
 func (u *undo) keepChild(id string) {

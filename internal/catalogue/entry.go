@@ -102,7 +102,7 @@ func describe(state event.State) row {
 // host died.
 func Crashed(state event.State) event.State {
 	for _, e := range event.Closings(state, event.Abort(event.Crashed, "host")) {
-		e.Session, e.Seq = state.Session, state.Seq+1
+		e.Session, e.Seq, e.At = state.Session, state.Seq+1, state.Updated
 		next, err := event.Fold(state, e)
 		if err != nil {
 			return state

@@ -127,6 +127,38 @@ func TestSessionLimits(t *testing.T) {
 	}
 }
 
+// The time limit does not count the time from the death of a host until the next one opens the session.
+func TestSessionTimeWithoutHost(t *testing.T) {
+	bubble(t, "time", func(t *testing.T) {
+		d := &disk{}
+		log := journal.New(d, event.State{Session: "s"})
+		for _, e := range []event.Event{
+			{By: "host", Data: event.SessionOpened{Dir: "/work", PID: 7}},
+			{By: "user", Data: event.InputAccepted{Input: "n1", Text: "go"}},
+			{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
+			{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Step: 1, N: 1}},
+		} {
+			time.Sleep(time.Second)
+			if err := log.Update(func(event.State) []event.Event { return []event.Event{e} }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := log.Close(t.Context()); err != nil { // as a crash leaves it: without session.closed
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		again, state := d.reopen(t)
+		config := turn.Config{
+			Bounds: turn.Bounds{Limits: run.Limits{Session: run.SessionLimits{Time: 25 * time.Second}}},
+		}
+		b := limited(t, again, state, slow("1"), config)
+		if cause := b.run("go"); cause.Outcome != event.Completed {
+			t.Errorf("got %v", cause)
+		}
+		b.close()
+	})
+}
+
 // The time limit counts the session's turns, not the time between them.
 func TestSessionTime(t *testing.T) {
 	bubble(t, "time", func(t *testing.T) {

@@ -102,7 +102,11 @@ func (u *UI) listAgents(string) {
 	for _, c := range u.state().Children {
 		how := "works since " + c.At.Local().Format(time.TimeOnly)
 		if c.Ended != nil {
-			how = c.Ended.Words() + " after " + span(c.EndedAt.Sub(c.At))
+			elapsed := c.EndedAt.Sub(c.At)
+			if ms := c.Ended.ElapsedMS; ms > 0 { // without the time in which no host had the session
+				elapsed = time.Duration(ms) * time.Millisecond
+			}
+			how = c.Ended.Words() + " after " + span(elapsed)
 		}
 		where := "in its call"
 		if c.Background() {
