@@ -184,6 +184,25 @@ func (t *table) fail(key string, err error) {
 	*t.errs = append(*t.errs, &Error{Where: t.where(key), Key: name, Message: err.Error()})
 }
 
+// missing reports that a key is not set. A value that cannot be used has its own error, and a key is
+// reported once.
+func (t *table) missing(key string, err error) {
+	name := strings.Join(slices.Concat(t.path, []string{key}), ".")
+	reported := func(err error) bool {
+		of, ok := errors.AsType[*Error](err)
+		return ok && of.Key == name
+	}
+	if !t.isSet(key) && !slices.ContainsFunc(*t.errs, reported) {
+		t.fail(key, err)
+	}
+}
+
+// isSet reports whether the table has the key, with any value.
+func (t *table) isSet(key string) bool {
+	_, ok := t.values[key]
+	return ok
+}
+
 // done reports the unknown keys.
 func (t *table) done() {
 	for _, key := range t.keys() {

@@ -56,6 +56,10 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 	}
 }
 
+// setAWS says how AWS credentials reach settle.
+const setAWS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
+	"key_command = [\"aws\", \"configure\", \"export-credentials\"]"
+
 // awsKey returns AWS credentials of the environment, as JSON.
 func (r *Resolved) awsKey(p Provider) (string, error) {
 	get := func(name string) string { return strings.TrimSpace(r.in.Getenv(name)) }
@@ -63,8 +67,7 @@ func (r *Resolved) awsKey(p Provider) (string, error) {
 	if id == "" || secret == "" {
 		return "", &KeyError{
 			Provider: p.Name, Variable: "AWS_ACCESS_KEY_ID",
-			Message: "there are no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
-				"key_command = [\"aws\", \"configure\", \"export-credentials\"]",
+			Message: "there are no AWS credentials; " + setAWS,
 		}
 	}
 	data, err := json.Marshal(map[string]string{ // as package sigv4 reads it

@@ -156,9 +156,11 @@ func (l *loader) address(t *table, p *Provider) {
 		if !strings.Contains(base, "{"+part.name+"}") {
 			continue
 		}
-		if *value == "" && p.BaseURL == "" {
-			t.fail(part.name, fmt.Errorf("is missing: the preset %q needs it; set %s = %q under [providers.%s], or %s",
-				p.Preset, part.name, part.example, p.Name, part.variables[0]))
+		if *value == "" && p.BaseURL == "" && !t.isSet("base_url") {
+			t.missing(part.name, fmt.Errorf(
+				"is missing: the preset %q needs it; set %s = %q under [providers.%s], or %s",
+				p.Preset, part.name, part.example, p.Name, part.variables[0],
+			))
 		}
 		base = strings.ReplaceAll(base, "{"+part.name+"}", *value)
 	}
@@ -174,11 +176,11 @@ func (l *loader) signed(t *table, p *Provider) {
 	if p.Auth != AuthSigV4 {
 		return
 	}
-	if p.Service == "" {
+	if p.Service == "" && (p.Preset != "" || !t.isSet("preset")) {
 		t.fail("auth", fmt.Errorf("sigv4 is for the presets bedrock, bedrock-chat and bedrock-claude"))
 	}
 	if p.Region == "" {
-		t.fail("region", fmt.Errorf("is missing: signatures name it; set region = \"us-east-1\", or AWS_REGION"))
+		t.missing("region", fmt.Errorf("is missing: signatures name it; set region = \"us-east-1\", or AWS_REGION"))
 	}
 	if p.KeyEnv != "" { // a set AWS_BEARER_TOKEN_BEDROCK cannot sign, and stays a secret
 		p.vars, p.secrets = append(p.vars, p.KeyEnv), append(p.secrets, l.in.Getenv(p.KeyEnv))

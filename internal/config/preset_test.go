@@ -77,6 +77,26 @@ func TestPresetsNameWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A value that cannot be used is one mistake: it is not reported as missing too, nor is what follows
+// from it.
+func TestPresetReportsMistakeOnce(t *testing.T) {
+	for _, file := range []string{
+		"preset = 'azur'\nresource = 'r'",
+		"preset = 'bedrok'\nregion = 'us-east-1'\nauth = 'sigv4'",
+		"preset = 'bedrock'\nregion = 'evil.org/x'",
+		"preset = 'bedrock'\nregion = 'evil.org/x'\nauth = 'sigv4'",
+		"preset = 'azure'\nbase_url = 'nonsense'",
+		"preset = 'bedrock'\nauth = 'sigv4'",
+	} {
+		w := newWorld(t)
+		w.user("[providers.x]\n" + file + "\n")
+		_, err := config.Load(w.in)
+		if err == nil || strings.Count(err.Error(), "providers.x.") != 1 {
+			t.Errorf("%s:\n%v", file, err)
+		}
+	}
+}
+
 // A built-in provider has the address of the models' maker, which must not receive a cloud's token.
 func TestPresetIsRefusedUnderBuiltInNames(t *testing.T) {
 	for name, file := range map[string]string{

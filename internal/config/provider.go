@@ -155,8 +155,8 @@ func (l *loader) provider(t *table, name string) {
 	}
 	l.address(t, &p)
 	t.done()
-	if _, isSet := t.values["wire"]; !isSet && p.Wire == "" {
-		t.fail("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))
+	if p.Wire == "" && !t.isSet("preset") {
+		t.missing("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))
 	}
 	l.Providers[name] = p
 }
@@ -223,14 +223,26 @@ func Credential(name string) bool {
 		})
 }
 
+// host returns the name of the provider's server in lower case; empty if there is none.
+func (p Provider) host() string {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
+
+// Loopback reports whether the provider's server is on this machine.
+func (p Provider) Loopback() bool {
+	host := p.host()
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
 // Private reports whether the provider's server is on this machine or on a private network.
 // Such servers start slowly and often need no key.
 func (p Provider) Private() bool {
-	u, err := url.Parse(p.BaseURL)
-	if err != nil {
-		return false
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	host := p.host()
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
 	}

@@ -107,16 +107,22 @@ func (r *Resolved) chosenLines() []Line {
 	return s.lines
 }
 
-// KeySource returns the source of the provider's key ("from …"), never the key.
+// KeySource returns the source of the provider's key ("from …"), or what is missing ("missing: …");
+// never the key. It runs no key_command.
 func (r *Resolved) KeySource(p Provider) string {
 	switch {
 	case p.KeyEnv != "" && strings.TrimSpace(r.in.Getenv(p.KeyEnv)) != "":
 		return "from " + p.KeyEnv
+	case p.KeyFile != "" && p.fileErr != nil:
+		return fmt.Sprintf("missing: key_file cannot be used: %v", p.fileErr)
 	case p.KeyFile != "":
 		return "from " + p.KeyFile
 	case len(p.KeyCommand) > 0:
 		return "from key_command: " + strings.Join(p.KeyCommand, " ")
 	case p.Auth == AuthSigV4:
+		if _, err := r.awsKey(p); err != nil {
+			return "missing: " + setAWS
+		}
 		return "from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 	case p.bearer:
 		return "from the header Authorization"
