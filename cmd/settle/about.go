@@ -34,7 +34,8 @@ func newDoctor(s *streams) *cobra.Command {
 		Use: "doctor", Short: "Check that settle can work here", Args: cobra.NoArgs,
 		Long: `Check that settle can work here: that it can read its configuration, has a key and
 a model, can write and lock its data directory, can start and end commands, and
-finds git. It sends nothing to a model. The first lines have the verdict and what
+finds git. It sends no prompt and runs no key_command; only a model server on this
+machine is asked for its list of models. The first lines have the verdict and what
 to do; a line for each check follows.
 
 The exit code is 1 if something does not work.`,

@@ -7,6 +7,7 @@
 // Other files:
 //
 //   - agents.go: settle agents: the table and problems
+//   - doctor_model.go: checks of keys and of the chosen model
 //   - prompt.go: settle prompt: a table and texts
 //   - download.go: downloads for update, bounded
 //   - verify.go: which signatures and checksums update accepts

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,6 +63,8 @@ type doctor struct {
 	Machine
 	checks []check
 	model  string // in force
+	// untried says what the checks leave open about the model; empty if its server has it.
+	untried string
 }
 
 // examination is what Doctor found: a verdict, what to do about it, and all checks.
@@ -104,6 +105,9 @@ func (d *doctor) verdict() examination {
 	rank := func(c check) int { return slices.Index([]finding{failed, limited, passed}, c.Finding) }
 	slices.SortStableFunc(d.checks, func(a, b check) int { return rank(a) - rank(b) })
 	found := examination{OK: true, Verdict: "settle works here, with " + d.model, Checks: d.checks}
+	if d.untried != "" {
+		found.Verdict = "settle is configured, with " + d.model + "; " + d.untried
+	}
 	if first := d.checks[0]; first.Finding == failed {
 		found.OK, found.Verdict, found.Do = false, "settle cannot work here yet", first.Message
 		if what, do, ok := strings.Cut(first.Message, "\n"); ok {
@@ -147,22 +151,7 @@ func (d *doctor) configuration(ctx context.Context) {
 	for _, ignored := range r.Notes {
 		d.report(limited, "configuration", "%s", ignored)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Providers)) {
-		p := r.Providers[name]
-		if source, found := strings.CutPrefix(r.KeySource(p), "from "); found {
-			d.report(passed, "key", "%s has the key for %s at %s", source, name, p.BaseURL)
-		}
-	}
-	choice, err := r.Choose()
-	if err == nil && len(choice.Provider.KeyCommand) == 0 { // a key_command can ask the person
-		_, err = r.Key(ctx, choice.Provider, nil)
-	}
-	if err != nil {
-		d.report(failed, "model", "%v", err)
-		return
-	}
-	d.model = choice.String()
-	d.report(passed, "model", "%s/%s", choice.Provider.Name, choice.Model)
+	d.chosenModel(ctx)
 }
 
 // dataDir creates a session and deletes it.
