@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,8 +25,10 @@ import (
 )
 
 const reviewHelp = `Have the model review a change, and print its findings: file, line, severity and text,
-the most serious first. Without words, it reviews what is not committed; with --base,
-the changes since a commit or branch. Words say what to review instead.
+the most serious first. Without words, it reviews what is not committed, or else the
+last commit; with --base, the changes since a commit or branch. Words say what to review
+instead; one word such as main..HEAD is a range of commits. Before the turn, settle asks
+git for the changed files: if there are none, it says so and calls no model.
 
 The turn cannot change anything unless you set --permission: tools and commands that only
 read run, in the read-only sandbox if there is one, and all other calls are denied without
@@ -33,7 +37,7 @@ of the configuration and its rules can deny more, and allow nothing more. With -
 standard output gets one JSON object: summary and findings; or, if the review did not
 complete or did not start, outcome, exit_code and reason.
 
-Exit codes: 0 reviewed, with or without findings; otherwise as for "settle run": 1 failed,
+Exit codes: 0 reviewed, with or without findings, or nothing to review; otherwise as for "settle run": 1 failed,
 or the answer is no report, 2 wrong usage or configuration, 3 limit reached, 130
 interrupted.`
 
@@ -58,7 +62,7 @@ func newReview(s *streams) *cobra.Command {
 	var f reviewFlags
 	cmd := &cobra.Command{
 		Use: "review [flags] [WHAT…]", Short: "Have the model review a change", Long: reviewHelp,
-		Example: "  settle review\n  settle review --base origin/main --json\n" +
+		Example: "  settle review\n  settle review --base origin/main --json\n  settle review main..HEAD\n" +
 			"  settle review \"the error handling of internal/store\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.review(cmd, s, args)
@@ -93,6 +97,9 @@ func newReview(s *streams) *cobra.Command {
 func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int, error) {
 	turn := &reviewTurn{what: strings.Join(args, " "), base: f.base, reason: "the turn did not complete"}
 	code, err := f.turn(cmd, s, turn)
+	if nothing, ok := errors.AsType[*nothingError](err); ok {
+		return stdio.CodeCompleted, f.report(s, review.Nothing(nothing.summary))
+	}
 	if err != nil {
 		return code, f.refused(s, err)
 	}
@@ -104,15 +111,20 @@ func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int
 		s.say(err)
 		return stdio.CodeFailed, f.failed(s, stdio.CodeFailed, err.Error())
 	}
+	return code, f.report(s, report)
+}
+
+// report writes the report of a review that completed.
+func (f *reviewFlags) report(s *streams, report review.Report) error {
 	if f.comments != "" {
 		if err := report.Comments(f.comments); err != nil {
-			return code, failed(err)
+			return failed(err)
 		}
 	}
 	if f.asJSON {
-		return code, failed(json.NewEncoder(s.lines()).Encode(report))
+		return failed(json.NewEncoder(s.lines()).Encode(report))
 	}
-	return code, failed(report.Table(s.stdout))
+	return failed(report.Table(s.stdout))
 }
 
 // turn runs the turn. An error means that it did not start.
@@ -164,29 +176,80 @@ func (f *reviewFlags) failed(s *streams, code int, reason string) error {
 	return failed(errors.Join(comments, printed))
 }
 
-// request returns the prompt. The repository must have the base before the turn: the model
-// could take git's error for the absence of changes.
+// nothingError reports that there is nothing to review.
+type nothingError struct{ summary string }
+
+func (e *nothingError) Error() string { return e.summary }
+
+// request returns the prompt. What is reviewed must be there before the turn: the model could take
+// git's error for the absence of changes. The error is a nothingError if git lists no change.
 func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (string, error) {
-	what, since, local := cmp.Or(t.what, review.Default), "", p.resolved.Executor == ""
-	switch {
-	case t.base == "":
-	case !local: // the repository is on another machine
+	if p.resolved.Executor != "" { // the repository is on another machine
+		if t.base == "" {
+			return review.Request(cmp.Or(t.what, review.Default), nil), nil
+		}
 		if err := review.CheckBase(t.base); err != nil {
 			return "", err
 		}
-		what = review.Since(t.base, "")
-	default:
-		base, err := assemble.ResolveBase(ctx, s.environ, p.dir, t.base)
-		if err != nil {
-			return "", fmt.Errorf("cannot review the changes since %q: %w", t.base, err)
-		}
-		what, since = review.Since(t.base, base.Commit), base.Ancestor
+		return review.Request(review.Since(t.base, ""), nil), nil
 	}
+	within, isRange := review.RangeOf(t.what)
+	if _, err := os.Lstat(filepath.Join(p.dir, t.what)); err == nil {
+		isRange = false
+	}
+	if t.what != "" && !isRange {
+		return review.Request(t.what, nil), nil
+	}
+	repository, err := assemble.OpenRepository(ctx, s.environ, p.dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot review: %w; say what to review instead: settle review \"the parser\"", err)
+	}
+	var what, nothing string
 	var files []string
-	if local && t.what == "" {
-		files = assemble.ChangedFiles(ctx, s.environ, p.dir, since)
+	switch {
+	case isRange:
+		what, files, err = t.between(ctx, repository, within)
+		nothing = fmt.Sprintf("nothing to review in %q", t.what)
+	case t.base != "":
+		what, files, err = t.since(ctx, repository)
+		nothing = fmt.Sprintf("nothing to review since %q", t.base)
+	default:
+		what, nothing = review.Default, "nothing to review: no file has an uncommitted change, and HEAD changes none"
+		files, err = repository.ChangedFiles(ctx, "")
+		if err != nil {
+			err = fmt.Errorf("cannot review: cannot list the changed files: %w", err)
+		}
 	}
-	return review.Request(what, files), nil
+	if err == nil && len(files) == 0 {
+		err = &nothingError{nothing}
+	}
+	return review.Request(what, files), err
+}
+
+// since returns what is reviewed against the base, and the changed files.
+func (t *reviewTurn) since(ctx context.Context, in assemble.Repository) (what string, files []string, err error) {
+	base, err := in.Base(ctx, t.base)
+	if err == nil {
+		files, err = in.ChangedFiles(ctx, base.Ancestor)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot review the changes since %q: %w", t.base, err)
+	}
+	return review.Since(t.base, base.Commit), files, nil
+}
+
+// between returns what is reviewed for a range, and the changed files.
+func (t *reviewTurn) between(
+	ctx context.Context, in assemble.Repository, within review.Range,
+) (what string, files []string, err error) {
+	first, last, err := in.Range(ctx, within.From, within.To, within.FromAncestor)
+	if err == nil {
+		files, err = in.ChangedBetween(ctx, first, last)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot review the range %q: %w", t.what, err)
+	}
+	return review.Between(t.what, first, last), files, nil
 }
 
 // agent sets what the turn can do. A configuration is for other work: it can deny more, and allow

@@ -27,6 +27,7 @@
 //   - kinds.go: kinds of child agents, from the definitions of several formats
 //   - ceiling.go: the stricter of the user's and a client's settings
 //   - changes.go: which calls are recorded for a rewind
+//   - difference.go: what a review reviews: git's commits, and the changed files
 //   - directory.go: which working directories are refused
 //   - extent.go: folders that a client adds to the sandbox
 //   - protected.go: files and folders that need a question to change

@@ -1,9 +1,7 @@
 package assemble
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,12 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
-	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Trust returns the rule for trusted directories, by the git configuration of the system
@@ -98,9 +94,6 @@ func safeDirectories(environ []string) []string {
 	return values
 }
 
-// baseTimeout bounds each call of git that looks for a commit.
-const baseTimeout = 20 * time.Second
-
 // readGit runs git in dir for settle itself. It is only for commands that read, and that run none of
 // the programs that a repository can name (filters, drivers of diffs, monitors).
 func readGit(ctx context.Context, environ []string, dir string, args ...string) (proc.Output, error) {
@@ -111,59 +104,6 @@ func readGit(ctx context.Context, environ []string, dir string, args ...string) 
 		return out, fmt.Errorf("cannot run git: %w", err)
 	}
 	return out, nil
-}
-
-// Base is a commit, and its newest common ancestor with HEAD.
-type Base struct{ Commit, Ancestor string }
-
-// ResolveBase returns the commit that a name means in the repository of dir. It must have a
-// common ancestor with HEAD.
-func ResolveBase(ctx context.Context, environ []string, dir, base string) (Base, error) {
-	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
-	defer cancel()
-	out, err := readGit(ctx, environ, dir, "rev-parse", "--verify", "--end-of-options", base+"^{commit}")
-	if err != nil {
-		return Base{}, err
-	}
-	commit := strings.TrimSpace(string(out.Stdout))
-	if !out.OK() || !isCommit(commit) {
-		return Base{}, fmt.Errorf("git finds no such commit (%s); fetch it, or name another one", bound.Clip(
-			terminal.OneLine(string(out.Stderr)), 300))
-	}
-	if out, err = readGit(ctx, environ, dir, "merge-base", commit, "HEAD"); err != nil {
-		return Base{}, err
-	}
-	ancestor := strings.TrimSpace(string(out.Stdout))
-	if !out.OK() || !isCommit(ancestor) {
-		return Base{}, errors.New("it has no common ancestor with HEAD; in a shallow clone, fetch the whole history")
-	}
-	return Base{commit, ancestor}, nil
-}
-
-func isCommit(id string) bool { return id != "" && strings.Trim(id, "0123456789abcdef") == "" }
-
-// ChangedFiles returns the lines of git's list of files that differ between a commit and the working
-// tree of dir, with new files. Paths are relative to the top of the repository. Without a commit, it
-// is HEAD; if nothing differs from HEAD, the list is of the last commit. The list is empty if git
-// cannot make it. Files with a new time and the old content can be in it.
-func ChangedFiles(ctx context.Context, environ []string, dir, commit string) (list []string) {
-	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
-	defer cancel()
-	lines := func(prefix string, args ...string) {
-		out, err := readGit(ctx, environ, dir, args...)
-		if err != nil || !out.OK() {
-			return
-		}
-		for line := range strings.Lines(string(out.Stdout)) {
-			list = append(list, prefix+strings.TrimSuffix(line, "\n"))
-		}
-	}
-	lines("", "diff-index", "--name-status", "--no-renames", "--ignore-submodules=dirty", cmp.Or(commit, "HEAD"), "--")
-	lines("A\t", "ls-files", "--others", "--exclude-standard", "--full-name", "--", ":/")
-	if len(list) == 0 && commit == "" {
-		lines("", "diff-tree", "-r", "--root", "--no-commit-id", "--name-status", "--no-renames", "HEAD", "--")
-	}
-	return list
 }
 
 // gitEnvironment contains no keys, and no variable by which a caller or a repository could

@@ -85,7 +85,11 @@ var commentName = sync.OnceValue(
 // markdown is the whole report as Markdown.
 func (r Report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "settle review, %s: %s\n", r.count(), terminal.OneLine(bound.Clip(r.Summary, maxCommentText/2)))
+	count := ", " + r.count()
+	if r.Nothing {
+		count = ""
+	}
+	fmt.Fprintf(&b, "settle review%s: %s\n", count, terminal.OneLine(bound.Clip(r.Summary, maxCommentText/2)))
 	cell := func(text string) string {
 		return strings.ReplaceAll(terminal.OneLine(bound.Clip(text, maxCell)), "|", `\|`)
 	}

@@ -9,6 +9,7 @@
 package review
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 
 // Default is what is reviewed without further words.
 const Default = "the changes of this working tree that are not committed (git status, git diff HEAD, and new " +
-	"files); if there are none, the last commit (git show HEAD)"
+	"files); if there are none, the last commit (git show --first-parent HEAD)"
 
 const prompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
 
@@ -72,6 +73,32 @@ func Since(base, commit string) string {
 	return fmt.Sprintf("the changes between %[1]s and the working tree (git diff %[1]s...HEAD, git diff HEAD)", base)
 }
 
+// Range is a range of commits in git's notation, FROM..TO or FROM...TO.
+type Range struct {
+	From, To string
+	// FromAncestor is set for three dots: the range begins at the newest common ancestor.
+	FromAncestor bool
+}
+
+// RangeOf returns the range that the words of a review are; ok is false for other words, such as a
+// path with "..", or a place in a file. A missing end is HEAD.
+func RangeOf(words string) (r Range, ok bool) {
+	from, to, found := strings.Cut(words, "..")
+	to, r.FromAncestor = strings.CutPrefix(to, ".")
+	isPath := strings.HasPrefix(from, ".") || strings.HasSuffix(from, "/") || strings.Trim(to, "./") != to
+	if !found || from == "" || isPath || r.FromAncestor && to == "" || strings.ContainsAny(words, ": \t\r\n") ||
+		strings.Contains(to, "..") {
+		return Range{}, false
+	}
+	r.From, r.To = from, cmp.Or(to, "HEAD")
+	return r, true
+}
+
+// Between returns what is reviewed for a range whose ends are the commits first and last.
+func Between(words, first, last string) string {
+	return fmt.Sprintf("the changes of the range %q (git diff %s %s)", words, first, last)
+}
+
 // CheckBase refuses what cannot be the name of a commit: the prompt has it in a command.
 func CheckBase(base string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@{}~^+-#"
@@ -97,6 +124,13 @@ type Finding struct {
 type Report struct {
 	Summary  string    `json:"summary"`
 	Findings []Finding `json:"findings"`
+	// Nothing reports that there was nothing to review, so that no model was asked.
+	Nothing bool `json:"nothing_to_review,omitempty"`
+}
+
+// Nothing is the report of a review without a change.
+func Nothing(summary string) Report {
+	return Report{Summary: summary, Findings: []Finding{}, Nothing: true}
 }
 
 // Schema returns the JSON Schema of a report.
@@ -144,7 +178,11 @@ func (r Report) Table(to io.Writer) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(to, "%s: %s\n", r.count(), terminal.OneLine(r.Summary)); err != nil {
+	summary := terminal.OneLine(r.Summary)
+	if !r.Nothing {
+		summary = r.count() + ": " + summary
+	}
+	if _, err := fmt.Fprintln(to, summary); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil

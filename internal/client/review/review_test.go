@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,5 +138,45 @@ func TestCheckBase(t *testing.T) {
 	}
 	if !json.Valid(review.Schema()) {
 		t.Error("the schema is no JSON")
+	}
+}
+
+// A range has two commits; a path with dots, a place in a file and words are no range.
+func TestRangeOf(t *testing.T) {
+	for words, want := range map[string]review.Range{
+		"main..HEAD":     {From: "main", To: "HEAD"},
+		"HEAD~3..":       {From: "HEAD~3", To: "HEAD"},
+		"origin/m...a/b": {From: "origin/m", To: "a/b", FromAncestor: true},
+		"v1.2..v1.3":     {From: "v1.2", To: "v1.3"},
+		"../x":           {}, "a/../b": {}, "..": {}, "": {}, "./internal/...": {}, "internal/...": {}, "all...": {},
+		"a.go:1..9": {}, "main..HEAD of x": {}, "https://h/a..b": {}, "a....b": {}, "a..b..c": {}, "main": {},
+	} {
+		if got, ok := review.RangeOf(words); got != want || ok != (want != review.Range{}) {
+			t.Errorf("%q: %+v, %t", words, got, ok)
+		}
+	}
+}
+
+// A review without a change says so in each form: it is no review without findings.
+func TestNothingIsNotNoFindings(t *testing.T) {
+	r := review.Nothing(`nothing to review since "main"`)
+	dir := t.TempDir()
+	var table strings.Builder
+	if err := errors.Join(r.Table(&table), r.Comments(dir)); err != nil {
+		t.Fatal(err)
+	}
+	comment, err := os.ReadFile(filepath.Join(dir, "summary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := table.String() + string(comment) + string(raw)
+	want := "nothing to review since \"main\"\nsettle review: nothing to review since \"main\"\n" +
+		`{"summary":"nothing to review since \"main\"","findings":[],"nothing_to_review":true}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

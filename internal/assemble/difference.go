@@ -1,0 +1,176 @@
+package assemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/terminal"
+)
+
+const (
+	// baseTimeout bounds the calls of git that look for commits, and listTimeout the calls that list
+	// files: those read the whole working tree.
+	baseTimeout = 20 * time.Second
+	listTimeout = time.Minute
+	// maxGitError bounds what git says in an error, in bytes.
+	maxGitError = 300
+)
+
+// Repository is the git repository of a directory, as the reviews of changes see it. Errors name the
+// directory or the commit, and have git's words.
+type Repository struct {
+	dir     string
+	environ []string
+}
+
+// OpenRepository returns the repository of dir, which must have a working tree.
+func OpenRepository(ctx context.Context, environ []string, dir string) (Repository, error) {
+	r := Repository{dir: dir, environ: environ}
+	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
+	defer cancel()
+	out, err := readGit(ctx, environ, dir, "rev-parse", "--is-inside-work-tree")
+	switch {
+	case err != nil:
+		return r, err
+	case out.OK() && strings.TrimSpace(string(out.Stdout)) == "true":
+		return r, nil
+	case out.OK():
+		return r, fmt.Errorf("the git repository of %q has no working tree", dir)
+	case strings.Contains(string(out.Stderr), "not a git repository"):
+		return r, fmt.Errorf("there is no git repository in %q", dir)
+	}
+	return r, fmt.Errorf("git cannot read the repository of %q: %s", dir, gitError(out.Stderr))
+}
+
+// gitError returns what git said, on one line.
+func gitError(stderr []byte) string { return bound.Clip(terminal.OneLine(string(stderr)), maxGitError) }
+
+// read returns the standard output of a git command that reads.
+func (r Repository) read(ctx context.Context, args ...string) (string, error) {
+	out, err := readGit(ctx, r.environ, r.dir, args...)
+	if err != nil {
+		return "", err
+	}
+	if !out.OK() {
+		return "", fmt.Errorf("git failed: %s", gitError(out.Stderr))
+	}
+	return string(out.Stdout), nil
+}
+
+// Base is a commit, and its newest common ancestor with HEAD.
+type Base struct{ Commit, Ancestor string }
+
+// Base returns the commit that a name means. It must have a common ancestor with HEAD.
+func (r Repository) Base(ctx context.Context, name string) (Base, error) {
+	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
+	defer cancel()
+	commit, err := r.commit(ctx, name)
+	if err != nil {
+		return Base{}, err
+	}
+	ancestor, err := r.ancestor(ctx, commit, "HEAD")
+	if err != nil {
+		return Base{}, err
+	}
+	return Base{commit, ancestor}, nil
+}
+
+// Range returns the commits at the ends of a range; fromAncestor begins it at their newest common
+// ancestor.
+func (r Repository) Range(ctx context.Context, from, to string, fromAncestor bool) (first, last string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
+	defer cancel()
+	if first, err = r.commit(ctx, from); err != nil {
+		return "", "", fmt.Errorf("%q: %w", from, err)
+	}
+	if last, err = r.commit(ctx, to); err != nil {
+		return "", "", fmt.Errorf("%q: %w", to, err)
+	}
+	if fromAncestor {
+		first, err = r.ancestor(ctx, first, last)
+	}
+	return first, last, err
+}
+
+func (r Repository) commit(ctx context.Context, name string) (string, error) {
+	out, err := readGit(ctx, r.environ, r.dir, "rev-parse", "--verify", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return "", err
+	}
+	commit := strings.TrimSpace(string(out.Stdout))
+	if !out.OK() || !isCommit(commit) {
+		return "", fmt.Errorf("git finds no such commit (%s); fetch it, or name another one", gitError(out.Stderr))
+	}
+	return commit, nil
+}
+
+// ancestor returns the newest common ancestor of two commits.
+func (r Repository) ancestor(ctx context.Context, commit, other string) (string, error) {
+	out, err := readGit(ctx, r.environ, r.dir, "merge-base", commit, other)
+	if err != nil {
+		return "", err
+	}
+	ancestor := strings.TrimSpace(string(out.Stdout))
+	if !out.OK() || !isCommit(ancestor) {
+		return "", fmt.Errorf("it has no common ancestor with %s; in a shallow clone, fetch the whole history", other)
+	}
+	return ancestor, nil
+}
+
+func isCommit(id string) bool { return id != "" && strings.Trim(id, "0123456789abcdef") == "" }
+
+// ChangedFiles returns the lines of git's list of files that differ between a commit and the working
+// tree, with new files. Paths are relative to the top of the repository. Without a commit, it is
+// HEAD; if nothing differs from HEAD, the list is of the last commit, and without any commit of all
+// files. Files with a new time and the old content can be in it.
+func (r Repository) ChangedFiles(ctx context.Context, commit string) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, errors.New("git did not list the files within a minute"))
+	defer cancel()
+	if commit == "" && !r.has(ctx, "HEAD") {
+		return r.files(ctx, "A\t", "ls-files", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/")
+	}
+	since := commit
+	if commit == "" {
+		since = "HEAD"
+	}
+	list, err := r.files(ctx, "", "diff-index", "--name-status", "--no-renames", "--ignore-submodules=dirty", since, "--")
+	if err != nil {
+		return nil, err
+	}
+	others, err := r.files(ctx, "A\t", "ls-files", "--others", "--exclude-standard", "--full-name", "--", ":/")
+	if list = append(list, others...); err != nil || len(list) > 0 || commit != "" {
+		return list, err
+	}
+	if r.has(ctx, "HEAD^1") { // of a merge, git lists only conflicts
+		return r.files(ctx, "", "diff-tree", "-r", "--name-status", "--no-renames", "HEAD^1", "HEAD", "--")
+	}
+	return r.files(
+		ctx, "", "diff-tree", "-r", "--root", "--no-commit-id", "--name-status", "--no-renames", "HEAD", "--",
+	)
+}
+
+// ChangedBetween returns git's list of files that differ between two commits.
+func (r Repository) ChangedBetween(ctx context.Context, first, last string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	return r.files(ctx, "", "diff-tree", "-r", "--name-status", "--no-renames", first, last, "--")
+}
+
+// has reports whether the repository has a commit.
+func (r Repository) has(ctx context.Context, name string) bool {
+	_, err := r.read(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return err == nil
+}
+
+// files returns the lines of a git command. Names keep their letters; git quotes line breaks.
+func (r Repository) files(ctx context.Context, prefix string, args ...string) (list []string, err error) {
+	text, err := r.read(ctx, append([]string{"-c", "core.quotePath=false"}, args...)...)
+	for line := range strings.Lines(text) {
+		list = append(list, prefix+strings.TrimSuffix(line, "\n"))
+	}
+	return list, err
+}
