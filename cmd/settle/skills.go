@@ -48,7 +48,7 @@ func (f *skillsFlags) run(cmd *cobra.Command, s *streams) error {
 	}
 	o := assemble.Options{Settings: r, Dir: dir, Getenv: s.getenv}
 	f.place.project.apply(&o)
-	list := about.SkillList{Skills: o.Skills(), Commands: commands.Of(o)}
+	list := about.SkillList{Skills: o.Skills(), Commands: commands.Find(o.Sources(), o.Skills())}
 	if f.asJSON {
 		err = failed(about.SkillsJSON(s.lines(), list))
 	} else {

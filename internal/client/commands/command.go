@@ -23,6 +23,8 @@ type Command struct {
 	Skill bool
 	// Server is the MCP server that has it as a prompt; empty for any other.
 	Server string
+	// BuiltIn says that the command is settle's own.
+	BuiltIn bool
 	// Warnings list the settings in the file that settle ignores.
 	Warnings []string
 
@@ -96,6 +98,9 @@ func (c Command) Expand(arguments string) (string, error) {
 			return "", err
 		}
 		return fmt.Sprintf("Use the skill %q, which I have called.\n\n%s", c.Name, loaded.Text(arguments)), nil
+	}
+	if c.BuiltIn && c.Name == reviewName {
+		return reviewed(arguments), nil
 	}
 	text, ok := skills.Fill(c.text, arguments)
 	if !ok && arguments != "" {

@@ -33,9 +33,9 @@ type Source interface {
 	Skills() skills.Found
 }
 
-// Of is [Find] for an agent, with the prompts of its servers.
+// Of is [Find] for an agent, with the built-in commands and the prompts of its servers.
 func Of(s Source) Set {
-	set := Find(s.Sources(), s.Skills())
+	set := Find(s.Sources(), s.Skills()).WithBuiltIn()
 	if p, ok := s.(Prompter); ok {
 		return set.With(p)
 	}

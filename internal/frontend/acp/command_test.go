@@ -35,7 +35,7 @@ func TestCommands(t *testing.T) {
 		if !answered {
 			t.Error("the update came before the answer")
 		}
-		want := `{"availableCommands":[{"description":"Review it","name":"review"},{"description":"Tidy up","input":{"hint":"DIR"},"name":"tidy"}],"sessionUpdate":"available_commands_update"}`
+		want := `{"availableCommands":[{"description":"have the model write AGENTS.md from the repository","name":"init"},{"description":"Review it","name":"review"},{"description":"Tidy up","input":{"hint":"DIR"},"name":"tidy"}],"sessionUpdate":"available_commands_update"}`
 		if diff := cmp.Diff(want, string(said.Params.Update)); diff != "" {
 			t.Error(diff)
 		}

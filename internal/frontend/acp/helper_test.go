@@ -119,7 +119,7 @@ func (c *client) choose(option string) {
 	})
 }
 
-// story is what the client was told, in short lines.
+// story is what the client was told, in short lines, without the commands that each session has.
 func (c *client) story() (out []string) {
 	c.Helper()
 	for _, line := range c.Lines() {
@@ -139,6 +139,7 @@ func (c *client) story() (out []string) {
 			c.Fatalf("%s: %v", line, err)
 		}
 		switch {
+		case m.Params.Update["sessionUpdate"] == "available_commands_update":
 		case m.Method == "session/update":
 			out = append(out, tell(m.Params.Update))
 			out = joined(out)

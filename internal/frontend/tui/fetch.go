@@ -114,7 +114,7 @@ func (o *Options) fetches(c Conversation, text string) bool {
 	return !hidden
 }
 
-// sendFirst sends the prompt from the command line, or its expansion. Settle's own slash
+// sendFirst sends the prompt from the command line, or its expansion. The terminal's own slash
 // commands work only at the keyboard.
 func (u *UI) sendFirst(text string) {
 	u.input.history.add(u.masked(text))

@@ -104,12 +104,13 @@ func TestServerPromptCanBeCancelled(t *testing.T) {
 	})
 }
 
-// The first prompt may be a command, of a file or of a server; settle's own commands are
-// no prompts, and run only when they are typed.
+// The first prompt may be a command, of a file or of a server; the terminal's own commands
+// are no prompts, and run only when they are typed.
 func TestFirstPromptExpandsCommand(t *testing.T) {
 	own := commandsIn(t, "review.md", "Review $1 with care.")
 	for first, want := range map[string]string{
 		"/review it":      "▌ Review it with care.",
+		"/init":           "▌ Write AGENTS.md for this repository",
 		"/docs__style go": "▌ Write Go well.",
 		"/quit now":       "▌ /quit now",
 		"/tmp/x is what?": "▌ /tmp/x is what?",
@@ -145,7 +146,7 @@ func commandsIn(t *testing.T, name, text string) func() commands.Set {
 	if err := os.WriteFile(filepath.Join(dir, "commands", name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return func() commands.Set { return commands.Find(skills.Sources{Config: dir}, skills.Found{}) }
+	return func() commands.Set { return commands.Find(skills.Sources{Config: dir}, skills.Found{}).WithBuiltIn() }
 }
 
 // plainHost is a host for the sessions, with a model that follows the script.

@@ -83,7 +83,7 @@ func (p *plain) refused(line string) bool {
 func (p *plain) help() {
 	p.printf("A line is a prompt, or after an exclamation mark a command of your own, which runs outside the " +
 		"sandbox; during a turn, the line waits for the end of the turn. A space before a slash sends the line as " +
-		"it is. Your own commands and the prompts of MCP servers also work.")
+		"it is. /init, /review, your own commands and the prompts of MCP servers also work.")
 	for _, c := range plainCommands() {
 		p.printf("%s: %s.", strings.TrimSpace("/"+c.name+" "+c.argument), c.help)
 	}

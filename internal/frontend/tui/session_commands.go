@@ -10,36 +10,27 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/client/review"
+	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// Prompts of commands that are ordinary turns.
-const (
-	initPrompt = `Write AGENTS.md for this repository: the instructions that a coding agent needs to work in it.
+// initAgents sends the prompt of /init, an ordinary turn.
+func (u *UI) initAgents(words string) { u.deliverBuiltIn("init", words) }
 
-Read first: the README, the build files, the CI configuration, existing instructions (AGENTS.md, CLAUDE.md, .cursorrules) and a few typical source and test files. Then write, in at most 60 lines:
-- what the project is, in one or two sentences, and where its main parts are
-- the exact commands to build, to test everything, to run a single test, to lint and to format
-- conventions that differ from what is usual for the language, each with the file that shows it
-- what must not be changed or run, and why
+// review sends the prompt of /review, an ordinary turn.
+func (u *UI) review(what string) { u.deliverBuiltIn("review", what) }
 
-State only what you found in the repository: no general advice, no guesses. Check a command by running it where that changes nothing. If AGENTS.md exists, improve it and keep what is still true.`
-)
-
-func (u *UI) initAgents(string) {
-	u.deliverIf(nil, partsOf(initPrompt), event.Queue, partsOf("/init"))
-}
-
-func (u *UI) review(what string) {
-	typed := partsOf(strings.TrimSpace("/review " + what))
-	if what == "" {
-		what = review.Default
+func (u *UI) deliverBuiltIn(name, argument string) {
+	text, err := commands.BuiltInNamed(name, argument)
+	if err != nil {
+		u.showHint("%v", err)
+		return
 	}
-	u.deliverIf(nil, partsOf(review.Prompt(what)), event.Queue, typed)
+	typed := partsOf("/" + strings.TrimSpace(name+" "+argument))
+	u.deliverIf(nil, partsOf(text), event.Queue, typed)
 }
 
 // showTodos shows the model's latest plan.

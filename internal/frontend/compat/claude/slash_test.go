@@ -21,6 +21,9 @@ func TestSlashCommands(t *testing.T) {
 	s.say(control("1", `{"subtype":"initialize"}`))
 	answer := s.next("control_response")["response"].(map[string]any)["response"].(map[string]any)
 	want := []any{
+		map[string]any{
+			"name": "init", "description": "have the model write AGENTS.md from the repository", "argumentHint": "",
+		},
 		map[string]any{"name": "review", "description": "Review it", "argumentHint": ""},
 		map[string]any{"name": "tidy", "description": "Tidy up", "argumentHint": "DIR"},
 	}
@@ -29,7 +32,7 @@ func TestSlashCommands(t *testing.T) {
 	}
 	s.say(user("/tidy src", uuid1))
 	init := s.next("system/init")
-	if diff := cmp.Diff([]any{[]any{"review", "tidy"}, []any{"tidy"}}, []any{init["slash_commands"], init["skills"]}); diff != "" {
+	if diff := cmp.Diff([]any{[]any{"init", "review", "tidy"}, []any{"tidy"}}, []any{init["slash_commands"], init["skills"]}); diff != "" {
 		t.Error(diff)
 	}
 	if r := s.next("result"); r["result"] != "Tidied." {

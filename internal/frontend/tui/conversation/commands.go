@@ -22,7 +22,7 @@ func Commands(source commands.Source) func() commands.Set {
 		mu.Lock()
 		defer mu.Unlock()
 		if readAt.IsZero() || time.Since(readAt) > commandsMaxAge {
-			set, readAt = commands.Find(source.Sources(), source.Skills()), time.Now()
+			set, readAt = commands.Find(source.Sources(), source.Skills()).WithBuiltIn(), time.Now()
 		}
 		return set
 	}
