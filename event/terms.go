@@ -140,10 +140,14 @@ func ModeEffect(mode string, confined *Confinement) string {
 	return strings.TrimPrefix(PermissionSentence(mode, confined), ModeWords(mode)+", ")
 }
 
-// Past is how the approval ended: "allowed once".
+// Past is how the approval ended: "allowed once", or "allowed once, edited" for a call that the
+// person changed.
 func (d ApprovalEnded) Past() string {
-	if d.Explain {
+	switch {
+	case d.Explain:
 		return ExplainTerm().Past
+	case d.Arguments != "":
+		return d.Verdict.Past() + ", edited"
 	}
 	return d.Verdict.Past()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,46 @@ func TestTrajectory(t *testing.T) {
 	got.FinalMetrics.Cost = nil
 	if diff := cmp.Diff(final, got.FinalMetrics); diff != "" {
 		t.Errorf("final metrics (-want +got):\n%s", diff)
+	}
+}
+
+// A call that a person changed has both arguments: the model's, and those that it ran with.
+func TestTrajectoryOfChangedCall(t *testing.T) {
+	in := func(item string, d event.Data) event.Event {
+		return event.Event{Turn: "t1", Attempt: "a1", Item: item, Data: d}
+	}
+	content := event.Content{
+		Type: event.ToolCall, Name: "shell", CallID: "c1", Output: "done",
+		Arguments: `{"command":"old"}`, Effective: `{"command":"new"}`,
+	}
+	got := Of(folded(t, "s", []event.Event{
+		{Data: event.SessionOpened{Dir: "/work", Face: "run", PID: 1}},
+		{Data: event.InputAccepted{Input: "n1", Text: "go"}},
+		{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
+		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Step: 1, N: 1}},
+		in("i1", event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: "c1"}),
+		in("i1", event.CallReady{Name: "shell", CallID: "c1", Arguments: content.Arguments}),
+		{Turn: "t1", Item: "i1", Data: event.ApprovalRequested{Approval: "p1", Tool: "shell"}},
+		{Turn: "t1", Item: "i1", Data: event.ApprovalEnded{
+			Approval: "p1", Verdict: event.Approved, Arguments: content.Effective,
+		}},
+		in("i1", event.CallStarted{Arguments: content.Effective}),
+		itemEnded("a1", "i1", event.ItemCompleted, content),
+	}), nil)
+	step := got.Steps[len(got.Steps)-1]
+	want := map[string]CallExtra{"i1": {Status: "completed", Ran: content.Effective, ChangedBy: "user"}}
+	if step.Extra == nil || cmp.Diff(want, step.Extra.Calls) != "" ||
+		cmp.Diff(any(map[string]any{"command": "old"}), step.ToolCalls[0].Arguments) != "" {
+		t.Errorf("%+v, %+v", step.ToolCalls, step.Extra)
+	}
+	data, err := json.Marshal(got)
+	if err != nil || len(faults(data)) > 0 {
+		t.Fatal(err, faults(data))
+	}
+	back := loaded(t, string(data)).Turns[0].Items[0].Content()
+	told := strings.Contains(back.Output, `with these arguments: {"command":"new"}]`)
+	if back.Arguments != content.Arguments || !told {
+		t.Errorf("imported: %+v", back)
 	}
 }
 

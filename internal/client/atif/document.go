@@ -88,7 +88,7 @@ type StepExtra struct {
 	// Outcome of the attempt, if it did not complete, and why.
 	Outcome string `json:"outcome,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// Calls that did not simply succeed, by id.
+	// Calls that did not simply succeed, or that ran with other arguments, by id.
 	Calls map[string]CallExtra `json:"calls,omitempty"`
 	// Ended is how the turn ended whose last step this is, and Cause the same for
 	// programs.
@@ -103,6 +103,10 @@ type CallExtra struct {
 	ExitCode *int   `json:"exit_code,omitempty"`
 	// Cause is why it was aborted.
 	Cause *event.Cause `json:"cause,omitempty"`
+	// Ran are the arguments that the call ran with, if they are not the model's, and ChangedBy is who
+	// changed them: "user" or "hook".
+	Ran       string `json:"effective_arguments,omitempty"`
+	ChangedBy string `json:"changed_by,omitempty"`
 }
 
 // FinalMetrics are the sums over a session, its children not included. The cost is left

@@ -373,6 +373,9 @@ func (r *reader) results(turn string, calls []*started, s response) (open bool) 
 			continue
 		}
 		known := s.extra.Calls[c.ID]
+		if known.Ran != "" {
+			output = paragraph("[This call was changed. It ran with these arguments: "+known.Ran+"]", output)
+		}
 		c.content.Output, c.content.ExitCode = output, known.ExitCode
 		end := event.ItemEnded{Status: event.ItemCompleted, Content: c.content}
 		switch {

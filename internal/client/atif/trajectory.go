@@ -207,18 +207,30 @@ func (s *Step) call(i *event.Item, c event.Content) {
 		s.Observation = &Observation{}
 	}
 	s.Observation.Results = append(s.Observation.Results, Result{Call: i.ID, Content: c.Output})
-	if i.Status == event.ItemCompleted && (c.ExitCode == nil || *c.ExitCode == 0) {
-		return
+	if extra, needed := extraOf(i, c); needed {
+		if s.Extra == nil {
+			s.Extra = &StepExtra{}
+		}
+		if s.Extra.Calls == nil {
+			s.Extra.Calls = map[string]CallExtra{}
+		}
+		s.Extra.Calls[i.ID] = extra
 	}
-	if s.Extra == nil {
-		s.Extra = &StepExtra{}
+}
+
+// extraOf returns what the format has no field for; false for a call of the model that succeeded.
+func extraOf(i *event.Item, c event.Content) (extra CallExtra, needed bool) {
+	extra = CallExtra{
+		Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause, Ran: c.Effective,
 	}
-	if s.Extra.Calls == nil {
-		s.Extra.Calls = map[string]CallExtra{}
+	switch {
+	case c.Effective == "":
+	case i.Edited:
+		extra.ChangedBy = "user"
+	default:
+		extra.ChangedBy = "hook"
 	}
-	s.Extra.Calls[i.ID] = CallExtra{
-		Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause,
-	}
+	return extra, c.Effective != "" || i.Status != event.ItemCompleted || c.ExitCode != nil && *c.ExitCode != 0
 }
 
 func paragraph(text, more string) string {

@@ -24,6 +24,7 @@
 // Other files:
 //
 //   - silence.go: a silence of the model in words
+//   - changed.go: who changed a call, and what a question was about
 //   - denial.go: how a call was denied, for people
 //   - entries.go: inputs and items of a turn, in order
 //   - follow.go: changes of a session's events, live or stored

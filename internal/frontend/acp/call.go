@@ -123,6 +123,10 @@ func (c *call) started(title string) toolCall {
 		c.title = title
 		u.Title = title
 	}
+	if transcript.Changed(c.item) != "" {
+		view := c.view()
+		u.RawInput, u.Locations = view.Arguments, locations(view)
+	}
 	return u
 }
 

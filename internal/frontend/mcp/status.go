@@ -62,7 +62,7 @@ func statusOf(st event.State) status {
 	for _, i := range t.Items {
 		if i.Type() == event.ToolCall && i.Status == event.ItemOpen {
 			c := i.Content()
-			out.Doing = append(out.Doing, terminal.Short(c.Name+" "+c.Arguments, maxProgress))
+			out.Doing = append(out.Doing, terminal.Short(c.Name+" "+c.RanWith(), maxProgress))
 		}
 	}
 	return out

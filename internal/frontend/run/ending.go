@@ -84,7 +84,7 @@ func (s *textView) plan(c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Plan {
 		return
 	}
-	for _, step := range toolview.New(c.Name, c.Arguments, "").Plan.Plan {
+	for _, step := range toolview.New(c.Name, c.RanWith(), "").Plan.Plan {
 		s.put(s.folded("  " + step.Mark() + " " + terminal.OneLine(step.Step)))
 	}
 }
@@ -94,7 +94,7 @@ func (s *textView) diff(item string, c event.Content) {
 	if !s.stream || s.volume == Quiet || toolview.KindOf(c.Name) != toolview.Edit || len(c.Detail) == 0 {
 		return
 	}
-	left, changes := maxDiff, toolview.New(c.Name, c.Arguments, "").Changes(c.Detail)
+	left, changes := maxDiff, toolview.New(c.Name, c.RanWith(), "").Changes(c.Detail)
 	if s.wereShown(item, changes) {
 		return
 	}

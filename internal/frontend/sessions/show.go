@@ -160,7 +160,10 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 	case event.Note:
 		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
-		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.Arguments))
+		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.RanWith()))
+		if who := transcript.Changed(i); who != "" {
+			fmt.Fprintf(b, "  (%s; the model wrote: %s)\n", who, quoted(c.Arguments))
+		}
 		how, why := transcript.Denial(i)
 		if how == "" {
 			how, why = cmp.Or(transcript.Ending(i), string(i.Status)), c.Output

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,39 @@ func TestShowTokens(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not show %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// A call that a person or a hook changed is shown as it ran, beside what the model wrote.
+func TestShowChangedCall(t *testing.T) {
+	for name, by := range map[string][]event.Event{
+		"you changed it": {
+			{Turn: "t1", Item: "i1", Data: event.ApprovalRequested{Approval: "p1", Tool: "shell"}},
+			{Turn: "t1", Item: "i1", Data: event.ApprovalEnded{
+				Approval: "p1", Verdict: event.Approved, Arguments: `{"command":"new"}`,
+			}},
+		},
+		"a hook changed it": {
+			{Turn: "t1", Item: "i1", Data: event.HookStarted{Hook: "h1", Event: event.HookBefore}},
+			{Turn: "t1", Item: "i1", Data: event.HookEnded{
+				Hook: "h1", Outcome: event.Completed, Arguments: `{"command":"new"}`,
+			}},
+		},
+	} {
+		dir, log := t.TempDir(), good()
+		ready, end := log[5].Data.(event.CallReady), log[8].Data.(event.ItemEnded)
+		ready.Arguments = `{"command":"old"}`
+		end.Arguments, end.Effective = ready.Arguments, `{"command":"new"}`
+		log[5].Data, log[6].Data, log[8].Data = ready, event.CallStarted{Arguments: end.Effective}, end
+		put(t, dir, "s", slices.Insert(log, 6, by...))
+		var out bytes.Buffer
+		if err := Show(&out, dir, "s"); err != nil {
+			t.Fatal(err)
+		}
+		want := "\n→ shell {\"command\":\"new\"}\n  (" + name + "; the model wrote: {\"command\":\"old\"})\n"
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s:\n%s", name, out.String())
 		}
 	}
 }

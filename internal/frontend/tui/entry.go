@@ -219,9 +219,7 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change, held bool, al
 		return enteredEntry(i, content, call, all)
 	}
 	mark, style, how := outcome(i, content, held)
-	if i.Edited {
-		how += "  (you changed it)"
-	}
+	how += changedBy(i)
 	var body func(int) []terminal.Line
 	changes := call.Changes(content.Detail)
 	switch {
@@ -452,14 +450,26 @@ func answerEntry(t *event.Turn, a *event.Approval, dir string) (entry, bool) {
 	}}, true
 }
 
-// askedTitle is the title of the call that a question is about. t is the turn of the call, or nil.
+// askedTitle is the title of the call that a question is about, with the arguments that the person
+// chose. t is the turn of the call, or nil.
 func askedTitle(t *event.Turn, a *event.Approval, dir string) string {
 	if t != nil && a.Child == "" {
 		if i := t.Item(a.Call); i != nil {
-			return titleOf(i, dir)
+			return title(toolview.New(i.Content().Name, transcript.AskedArguments(t, i, a), dir))
 		}
 	}
+	if a.Ended != nil && a.Ended.Arguments != "" {
+		return title(toolview.New(a.Tool, a.Ended.Arguments, dir))
+	}
 	return a.Title
+}
+
+// changedBy is a part of a call's row: who changed the call.
+func changedBy(i *event.Item) string {
+	if who := transcript.Changed(i); who != "" {
+		return "  (" + who + ")"
+	}
+	return ""
 }
 
 // diffColors colors the lines of a unified diff within a text, and leaves the text

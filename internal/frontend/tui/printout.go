@@ -228,6 +228,7 @@ func (p *printout) itemChanged(c transcript.Change) {
 		one.title = titleOf(c.Item, c.State.Host.Dir)
 	case transcript.Running:
 		one.began, one.runs = c.Event.At, true
+		one.title = titleOf(c.Item, c.State.Host.Dir) // a hook or the person may have changed the call
 	case transcript.Ended:
 		p.ended(one, c)
 	}

@@ -105,6 +105,21 @@ func TestAnswerIsShown(t *testing.T) {
 	}
 }
 
+// A command that the person edited is the one that the answer, the call's row and the transcript show.
+func TestEditedAnswerIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code, _ := asked(t, 1)
+		p.types("\t")
+		p.types("\x7f\x7f\x7f\x7f\x7f\x7fsrc\r")
+		p.sees("allowed once, edited: $ rm -r src", "✓ $ rm -r src", "(you changed it)")
+		p.misses("edited: $ rm -r <docs>")
+		p.types("\x14") // Ctrl-T
+		p.sees("✓ $ rm -r src", "(you changed it)")
+		p.types("q\x04")
+		p.left(code, 0)
+	})
+}
+
 // A text in the editor waits while an answer is typed, and letters are text there.
 func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

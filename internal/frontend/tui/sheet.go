@@ -100,7 +100,7 @@ func wholeCall(i *event.Item, content event.Content, dir string, held bool, widt
 	case call.Kind == toolview.Command:
 		name = "$ " + strings.TrimSpace(call.Command)
 	}
-	rows = paragraph(mark+" ", name+how, style, bold())(width)
+	rows = paragraph(mark+" ", name+how+changedBy(i), style, bold())(width)
 	if call.Kind == toolview.Edit {
 		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20, "")...)
 		if i.Status == event.ItemCompleted {

@@ -54,7 +54,7 @@ func kindOf(c event.Content) itemKind {
 	case toolview.Web:
 		return searches
 	}
-	if _, ok := mcp.CalledBy(c.Name, json.RawMessage(c.Arguments)); ok {
+	if _, ok := mcp.CalledBy(c.Name, json.RawMessage(c.RanWith())); ok {
 		return callsServer
 	}
 	return callsTool
@@ -99,7 +99,7 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 	case callsServer:
 		v.describeServerTool(out, i, c)
 	case searches: // its status and error are not in that protocol, and said all the same
-		call := toolview.New(c.Name, c.Arguments, v.dir)
+		call := toolview.New(c.Name, c.RanWith(), v.dir)
 		out["query"], out["action"], out["results"] = call.Pattern, object{
 			"type":    "search",
 			"query":   call.Pattern,
@@ -155,7 +155,7 @@ func (v view) describeCommand(out object, i *event.Item, c event.Content) {
 
 func (v view) describeTool(out object, i *event.Item, c event.Content) {
 	setNull(out, "namespace", "contentItems", "success")
-	out["tool"], out["arguments"] = cmp.Or(c.Name, "unknown"), toolview.New(c.Name, c.Arguments, v.dir).Arguments
+	out["tool"], out["arguments"] = cmp.Or(c.Name, "unknown"), toolview.New(c.Name, c.RanWith(), v.dir).Arguments
 	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
 	if i.Status != event.ItemOpen {
 		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{
@@ -198,10 +198,10 @@ type commandAction struct {
 
 // describe returns a call as a command line, its directory, and its kind of action.
 func describe(c event.Content, dir string) (line, at string, action commandAction) {
-	call := toolview.New(c.Name, c.Arguments, dir)
+	call := toolview.New(c.Name, c.RanWith(), dir)
 	switch call.Kind {
 	case toolview.Command:
-		line = cmp.Or(call.Command, c.Arguments)
+		line = cmp.Or(call.Command, c.RanWith())
 		return line, call.Dir, commandAction{Type: "unknown", Command: line}
 	case toolview.Read:
 		line = strings.TrimSpace("read " + call.Path)
@@ -222,7 +222,7 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 // approval that was asked for; without any, the files that it names.
 func updates(dir string, c event.Content, details json.RawMessage) []object {
 	out := []object{}
-	for _, change := range toolview.New(c.Name, c.Arguments, dir).Changes(details) {
+	for _, change := range toolview.New(c.Name, c.RanWith(), dir).Changes(details) {
 		out = append(out, update(change))
 	}
 	return out

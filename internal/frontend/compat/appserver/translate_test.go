@@ -274,6 +274,29 @@ func TestCommands(t *testing.T) {
 	)
 }
 
+// A command that a person changed ends as it ran.
+func TestChangedCommand(t *testing.T) {
+	b := newEventLog(t)
+	b.attempt()
+	const ran = `{"command":"make -n"}`
+	b.call("i000001", "shell", `{"command":"make"}`)
+	b.write(
+		of("i000001", event.ApprovalRequested{Approval: "p000001", Tool: "shell"}),
+		of("i000001", event.ApprovalEnded{Approval: "p000001", Verdict: event.Approved, Arguments: ran}),
+		of("i000001", event.CallStarted{Title: "make -n", Arguments: ran}),
+		of("i000001", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
+			Type: event.ToolCall, Name: "shell", CallID: "i000001", Arguments: `{"command":"make"}`, Effective: ran,
+			Output: "ok\n",
+		}}),
+	)
+	b.want(
+		"item/started i000001 inProgress make",
+		"thread/status/changed active waitingOnApproval",
+		"thread/status/changed active",
+		`item/completed i000001 completed make -n "ok\n"`,
+	)
+}
+
 // A change of files is shown with its diff: when somebody is asked about it, or
 // when it is made.
 func TestChanges(t *testing.T) {

@@ -345,7 +345,7 @@ func (t *encoder) resultOf(i *event.Item) chatMessage {
 // clients know one.
 func (t *encoder) detailOf(i *event.Item, output string) any {
 	a := aliasOf(i.Content().Name)
-	in := a.input(i.Content().Arguments, t.dir)
+	in := a.input(i.Content().RanWith(), t.dir)
 	if i.Status != event.ItemCompleted && a.settle != "shell" {
 		return "Error: " + output
 	}
@@ -363,7 +363,7 @@ func (t *encoder) detailOf(i *event.Item, output string) any {
 			"oldString":       in["old_string"],
 			"newString":       in["new_string"],
 			"replaceAll":      in["replace_all"] == true,
-			"userModified":    false,
+			"userModified":    i.Edited,
 			"structuredPatch": []any{},
 			"originalFile":    nil,
 		}

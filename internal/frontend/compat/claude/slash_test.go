@@ -32,7 +32,8 @@ func TestSlashCommands(t *testing.T) {
 	}
 	s.say(user("/tidy src", uuid1))
 	init := s.next("system/init")
-	if diff := cmp.Diff([]any{[]any{"init", "review", "tidy"}, []any{"tidy"}}, []any{init["slash_commands"], init["skills"]}); diff != "" {
+	names := []any{[]any{"init", "review", "tidy"}, []any{"tidy"}}
+	if diff := cmp.Diff(names, []any{init["slash_commands"], init["skills"]}); diff != "" {
 		t.Error(diff)
 	}
 	if r := s.next("result"); r["result"] != "Tidied." {

@@ -132,7 +132,7 @@ func (v *View) planChanged(c transcript.Change) {
 }
 
 func (v *View) newItem(c transcript.Change) *item {
-	return &item{id: v.head("").ID, view: c.Call(), arguments: c.Item.Content().Arguments}
+	return &item{id: v.head("").ID, view: c.Call(), arguments: c.Item.Content().RanWith()}
 }
 
 // minUpdate is the minimum growth of a command's output, in bytes, for another update. An
