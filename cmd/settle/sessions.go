@@ -142,13 +142,17 @@ func newExport(s *streams, where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch format {
-			case "events":
-				return failed(sessions.Export(cmd.Context(), s.lines(), dataDir, args[0]))
-			case "atif":
-				return failed(sessions.ExportATIF(s.lines(), dataDir, args[0]))
+			if format != "events" && format != "atif" {
+				return fmt.Errorf("--format is events or atif, not %q", format)
 			}
-			return fmt.Errorf("--format is events or atif, not %q", format)
+			id, err := store.Resolve(dataDir, args[0])
+			if err != nil {
+				return failed(err)
+			}
+			if format == "atif" {
+				return failed(sessions.ExportATIF(s.lines(), dataDir, id))
+			}
+			return failed(sessions.Export(cmd.Context(), s.lines(), dataDir, id))
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "events", "`FORMAT` of the output: events, atif")

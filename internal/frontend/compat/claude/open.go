@@ -216,6 +216,9 @@ func (d *driver) place(r *config.Resolved) error {
 			return fmt.Errorf("no conversation found to continue: %w", err)
 		}
 	}
+	if id, err := store.Resolve(dataDir, from); err == nil {
+		from = id
+	}
 	switch {
 	case from == "" && d.SessionID != "" && exists(d.ctx, dataDir, d.SessionID):
 		return fmt.Errorf("session ID %s is already in use; resume it, or omit --session-id", d.SessionID)
