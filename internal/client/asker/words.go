@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/tool/plan"
 )
@@ -14,8 +15,8 @@ import (
 func Words(a event.ApprovalRequested) string {
 	var b strings.Builder
 	b.WriteString(a.Text)
-	if a.Why != "" {
-		b.WriteString("\n\nAsked because " + a.Why)
+	if why := Reason(a); why != "" {
+		b.WriteString("\n\n" + why)
 	}
 	if a.Review != "" {
 		b.WriteString("\n\n" + a.Review)
@@ -23,11 +24,37 @@ func Words(a event.ApprovalRequested) string {
 	switch {
 	case a.Covers == "":
 	case a.Once:
-		b.WriteString("\n\nAn approval covers " + a.Covers + ".")
+		b.WriteString("\n\nAn approval covers " + Scope(a) + ".")
 	default:
-		b.WriteString("\n\nAllowing it for the session also allows " + a.Covers + ".")
+		b.WriteString("\n\nAllowing it for the session also allows " + Scope(a) + ".")
 	}
 	return b.String()
+}
+
+// Reason states why settle asks. It is empty for a reason that only repeats the call, which names
+// the file. The page has the same rule in words.js.
+func Reason(a event.ApprovalRequested) string {
+	if a.Why == "" || ofOneFile(a, "it writes ", a.Why) {
+		return ""
+	}
+	return "Asked because " + a.Why
+}
+
+// Scope is what an approval for the session covers. It does not repeat the name of the call's file.
+func Scope(a event.ApprovalRequested) string {
+	const change = "every later change of "
+	if ofOneFile(a, change, a.Covers) {
+		return change + "this file"
+	}
+	return a.Covers
+}
+
+// ofOneFile reports whether words are a beginning and the name of a file that the call, a change of
+// files, names. A name with a link or a further reason behind it is more than the call says.
+func ofOneFile(a event.ApprovalRequested, beginning, words string) bool {
+	name, ok := strings.CutPrefix(words, beginning)
+	return ok && toolview.KindOf(a.Tool) == toolview.Edit && strings.Contains(a.Text, name) &&
+		!strings.Contains(name, ", ") && !strings.Contains(name, "; ") && !strings.Contains(name, " -> ")
 }
 
 // IsPlan reports whether a person is asked to accept a plan.

@@ -8,6 +8,36 @@ import (
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
+// A question about a file names the file in the call. A reason or a scope that only repeats the name is
+// left out or shortened.
+func TestQuestionNamesFileOnce(t *testing.T) {
+	for _, tc := range []struct{ tool, text, why, covers, want string }{
+		{
+			"write", "write\n  create a.txt:", "it writes a.txt", "every later change of a.txt",
+			"write\n  create a.txt:\n\nAllowing it for the session also allows every later change of this file.",
+		},
+		{
+			"edit", "edit\n  update .git/config:", "it writes .git/config, which programs outside of the sandbox run or obey",
+			"the same call, to the letter",
+			"edit\n  update .git/config:\n\nAsked because it writes .git/config, which programs outside of the sandbox " +
+				"run or obey\n\nAllowing it for the session also allows the same call, to the letter.",
+		},
+		{
+			"write", "write\n  create a/b:\n  leads to: a -> c", "it writes a/b -> c/b", "every later change of a/b -> c/b",
+			"write\n  create a/b:\n  leads to: a -> c\n\nAsked because it writes a/b -> c/b\n\n" +
+				"Allowing it for the session also allows every later change of a/b -> c/b.",
+		},
+		{"x", "x\n  path: a.txt", "it writes a.txt", "", "x\n  path: a.txt\n\nAsked because it writes a.txt"},
+		{"shell", "shell", "the policy is ask", "", "shell\n\nAsked because the policy is ask"},
+		{"write", "write", "", "", "write"},
+	} {
+		got := asker.Words(event.ApprovalRequested{Tool: tc.tool, Text: tc.text, Why: tc.why, Covers: tc.covers})
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.why, got, tc.want)
+		}
+	}
+}
+
 // A question says what an approval for the session covers; if that is no other call, it says so
 // without offering one.
 func TestWordsOfScope(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
@@ -109,8 +110,8 @@ func ShowHeldCall(to io.Writer, h store.HeldCall) error {
 	fmt.Fprintf(&b, "held call %s\nsession %s, turn %s\nasked %s in %s\n",
 		h.ID, h.Session, h.Turn.ID, local(h.Approval.At), terminal.Text(h.Turn.Dir))
 	fmt.Fprintf(&b, "held because %s\n", h.Turn.Cause.Error())
-	if why := h.Approval.Why; why != "" {
-		fmt.Fprintf(&b, "it needs approval: %s\n", terminal.Text(why))
+	if why := asker.Reason(h.Approval.ApprovalRequested); why != "" {
+		fmt.Fprintf(&b, "%s\n", terminal.Text(why))
 	}
 	fmt.Fprintf(&b, "\n%s\n", terminal.Text(h.Approval.Text))
 	if v := h.Verdict; v != nil {

@@ -396,8 +396,8 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 	if len(changes) == 0 {
 		words = append(words, a.Text)
 	}
-	if a.Why != "" {
-		words = append(words, "Asked because "+a.Why)
+	if why := asker.Reason(a.ApprovalRequested); why != "" {
+		words = append(words, why)
 	}
 	if a.Review != "" {
 		words = append(words, a.Review)
@@ -407,7 +407,7 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 	case a.Once:
 		words = append(words, "An approval covers "+a.Covers)
 	default:
-		words = append(words, session+" (for the session) also allows: "+a.Covers)
+		words = append(words, session+" (for the session) also allows: "+asker.Scope(a.ApprovalRequested))
 	}
 	head := "? settle asks before this call"
 	if a.Form != nil || asker.IsPlan(a.ApprovalRequested) {
