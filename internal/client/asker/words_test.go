@@ -17,13 +17,14 @@ func TestQuestionNamesFileOnce(t *testing.T) {
 			"write\n  create a.txt:\n\nAllowing it for the session also allows every later change of this file.",
 		},
 		{
-			"edit", "edit\n  update .git/config:", "it writes .git/config, which programs outside of the sandbox run or obey",
+			"edit", "edit\n  update .git/config:", "it writes .git/config, which git obeys",
 			"the same call, to the letter",
-			"edit\n  update .git/config:\n\nAsked because it writes .git/config, which programs outside of the sandbox " +
-				"run or obey\n\nAllowing it for the session also allows the same call, to the letter.",
+			"edit\n  update .git/config:\n\nAsked because it writes .git/config, which git obeys\n\n" +
+				"Allowing it for the session also allows the same call, to the letter.",
 		},
 		{
-			"write", "write\n  create a/b:\n  leads to: a -> c", "it writes a/b -> c/b", "every later change of a/b -> c/b",
+			"write", "write\n  create a/b:\n  leads to: a -> c", "it writes a/b -> c/b",
+			"every later change of a/b -> c/b",
 			"write\n  create a/b:\n  leads to: a -> c\n\nAsked because it writes a/b -> c/b\n\n" +
 				"Allowing it for the session also allows every later change of a/b -> c/b.",
 		},

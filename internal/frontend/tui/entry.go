@@ -232,6 +232,8 @@ func callEntry(i *event.Item, dir string, drawn []toolview.Change, held bool, al
 	case i.Denial != nil && i.Status == event.ItemFailed:
 		_, why := transcript.Denial(i)
 		body = outputRows(why, 3, all)
+	case i.Status == event.ItemCompleted && call.Tool == ask.Name:
+		body = answeredRows(content, all)
 	case i.Status == event.ItemFailed && call.Kind != toolview.Command,
 		call.Kind == toolview.Misc,
 		call.Kind == toolview.Web:

@@ -10,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
+	"github.com/settle-agent/settle/tool/ask"
 )
 
 // answering are the answers to the model's questions, which are asked one after the other.
@@ -17,6 +18,23 @@ type answering struct {
 	approval string
 	answers  [][]string // of the questions that are answered
 	chosen   []string   // options of the current question, if several can be chosen
+}
+
+// answeredRows are the answers to the questions of a call of ask_user that has ended, one row for each
+// question: "header → answer".
+func answeredRows(content event.Content, all string) func(int) []terminal.Line {
+	replies, known := ask.Replies(content)
+	if !known {
+		return outputRows(content.Output, maxOther, all)
+	}
+	mark := terminal.Plain("  │ ", faint())
+	return func(width int) (rows []terminal.Line) {
+		for _, reply := range replies {
+			line := terminal.Plain(terminal.OneLine(reply), faint())
+			rows = append(rows, terminal.Wrap(line, width, terminal.Indent{First: mark, Rest: mark})...)
+		}
+		return rows
+	}
 }
 
 // answering returns the answers to the questions of the approval.

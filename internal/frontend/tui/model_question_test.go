@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 	"github.com/settle-agent/settle/tool"
@@ -52,11 +54,62 @@ func TestModelQuestions(t *testing.T) {
 				p.types(strings.ReplaceAll(key, "_", " "))
 			}
 			p.sees("asked: questions: Database, Which features?, Which name?", "done")
+			seen := "│ declined"
+			if tc.name != "" {
+				seen = "│ Database → " + strings.Trim(tc.database, `"`)
+				p.sees("│ Which features? → " + strings.Trim(tc.features, `"`))
+				p.sees("│ Which name? → " + strings.Trim(tc.name, `"`))
+			}
+			p.sees(seen)
 			if got := sent(m); !strings.Contains(got, sends) {
 				t.Errorf("%s: the model received %s", name, got)
 			}
 			p.types("\x04")
 			p.left(code, 0)
 		})
+	}
+}
+
+// The answers to the model's questions have a row each, which is wrapped and not cut off.
+func TestAnswersAreWhole(t *testing.T) {
+	long := strings.Repeat("a long answer ", 8) + "with its end"
+	for name, tc := range map[string]struct {
+		questions, detail string
+		want              []string
+	}{
+		"one": {
+			`[{"question":"Which database?"}]`, `{"ending":"answered","answers":[["SQLite"]]}`,
+			[]string{"  │ → SQLite"},
+		},
+		"several": {
+			`[{"question":"Which database?","header":"DB"},{"question":"Which name?"}]`,
+			`{"ending":"answered","answers":[["SQLite","Postgres"],[]]}`,
+			[]string{"  │ DB → SQLite, Postgres", "  │ Which name? → no answer"},
+		},
+		"long": {
+			`[{"question":"Why?","header":"Why"}]`, `{"ending":"answered","answers":[["` + long + `"]]}`,
+			[]string{"  │ Why → a long answer a long answer a", "with its end"},
+		},
+		"unattended": {
+			`[{"question":"Which name?","default":"app"}]`, `{"ending":"unattended"}`,
+			[]string{"  │ no person could be asked", "  │ → app (assumed)"},
+		},
+		"of another settle": {`[{"question":"Which name?"}]`, `7`, []string{"  │ what the model received"}},
+	} {
+		rows := answeredRows(event.Content{
+			Type: event.ToolCall, Name: ask.Name, Arguments: `{"questions":` + tc.questions + `}`,
+			Detail: []byte(tc.detail), Output: "what the model received",
+		}, "Ctrl-T")
+		var text []string
+		for _, row := range rows(40) {
+			if text = append(text, row.Text()); terminal.TextWidth(row.Text()) > 40 {
+				t.Errorf("%s: %q is too wide", name, row.Text())
+			}
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(strings.Join(text, "\n"), want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, strings.Join(text, "\n"))
+			}
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
+	"github.com/settle-agent/settle/tool/ask"
 )
 
 // sheet is something long, in parts that are laid out one by one.
@@ -109,6 +110,9 @@ func wholeCall(i *event.Item, content event.Content, dir string, held bool, widt
 	}
 	if denied, why := transcript.Denial(i); denied != "" {
 		content.Output = why
+	}
+	if replies, known := ask.Replies(content); known && content.Name == ask.Name {
+		content.Output = strings.Join(replies, "\n")
 	}
 	if strings.TrimSpace(content.Output) == "" {
 		return rows
