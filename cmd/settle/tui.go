@@ -27,7 +27,7 @@ import (
 )
 
 const resumeHelp = `Open a session in the terminal again: by its id, the beginning of its id, or, with
---last or without an id, the last session of this directory.
+--last or without an id, the last session of this directory that has an input.
 
 docs/terminal.md describes the terminal. "settle sessions" lists sessions.`
 

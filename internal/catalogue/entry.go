@@ -39,6 +39,12 @@ type Entry struct {
 	Problem string
 }
 
+// IsEmpty reports whether the session has received no input, such as a copy of the time before the
+// first one.
+func (e Entry) IsEmpty() bool {
+	return e.Title == "" && e.Outcome == "" && !e.Running && e.Problem == ""
+}
+
 // row is an Entry with the columns that only the database needs.
 type row struct {
 	Entry

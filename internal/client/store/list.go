@@ -16,16 +16,25 @@ func List(ctx context.Context, dataDir string, q catalogue.Query) (list []catalo
 	return shelf.List(ctx, q)
 }
 
-// Last returns the session of the working directory that changed last.
+// Last returns the session of the working directory that changed last. A session without an input
+// counts only if there is no other.
 func Last(ctx context.Context, dataDir, dir string) (string, error) {
 	list, err := List(ctx, dataDir, catalogue.Query{Dir: dir})
 	if err != nil {
 		return "", err
 	}
+	empty := ""
 	for _, e := range list {
-		if e.Problem == "" {
+		switch {
+		case e.Problem != "":
+		case !e.IsEmpty():
 			return e.Session, nil
+		case empty == "":
+			empty = e.Session
 		}
+	}
+	if empty != "" {
+		return empty, nil
 	}
 	return "", fmt.Errorf("there is no session in %q to continue; \"settle sessions\" lists all sessions", dir)
 }
