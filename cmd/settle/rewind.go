@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -21,22 +23,31 @@ its turn, or its number; without it, settle takes the last one. A unique prefix 
 session's id is enough. In a terminal, settle takes the last session of this directory without it.
 
 settle restores a file only if it is still as settle left it. settle keeps and reports
-files that another program has changed since. It copies the present files first; --undo
-reverts a rewind by that copy. settle lists what it did not record of commands and what
-child agents did, and cannot undo it. It does not touch git's HEAD, index or stash.
+files that another program has changed since. settle lists what it did not record of
+commands and what child agents did, and cannot undo it. It does not touch git's HEAD,
+index or stash.
+
+settle copies the present files first. --undo reverts the last rewind in this directory
+by that copy; --undo=WHICH reverts another one. WHICH is a session (the copy or the
+original), or the directory that the rewind printed.
 
 settle prints the planned changes and asks. --yes makes them without asking. The id of the
 copy goes to standard output, everything else to standard error.`
 
 const rewindExamples = `  settle rewind 01a1fc84 --dry-run
   settle rewind 01a1fc84 n000003
-  settle rewind --undo ~/.local/share/settle/output/01a1fd02…/rewound-20261122-160501-4k2`
+  settle rewind --undo
+  settle rewind --undo=01a1fd02`
 
 // rewindFlags are the flags of rewind that are not settings.
 type rewindFlags struct {
 	dryRun, yes, keep bool
 	undo, dataDir     string
+	undoes            bool // --undo was given
 }
+
+// lastRewind is the value of --undo without one. It is no name of a session.
+const lastRewind = " "
 
 func newRewind(s *streams) *cobra.Command {
 	var f rewindFlags
@@ -49,6 +60,7 @@ func newRewind(s *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sig := catch(cmd.Context())
 			defer sig.release()
+			f.undoes = cmd.Flags().Changed("undo")
 			return sig.instead(f.run(sig.ctx, s, args))
 		},
 	}
@@ -56,7 +68,11 @@ func newRewind(s *streams) *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
 	flags.BoolVar(&f.keep, "keep-files", false, "copy the session only, and leave the files as they are")
-	flags.StringVar(&f.undo, "undo", "", "revert a rewind from `DIR`, which has the files as they were before")
+	flags.StringVar(
+		&f.undo, "undo", "",
+		"revert the last rewind in this directory, or `WHICH`: of a session, or by the directory that it printed",
+	)
+	flags.Lookup("undo").NoOptDefVal = lastRewind
 	flags.StringVar(&f.dataDir, "data-dir", "", "look for the session in `DIR`")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	cmd.MarkFlagsMutuallyExclusive("undo", "keep-files")
@@ -64,11 +80,8 @@ func newRewind(s *streams) *cobra.Command {
 }
 
 func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error {
-	if f.undo != "" {
-		if len(args) > 0 {
-			return errors.New("--undo and a session: give one of them")
-		}
-		return f.takeBack(ctx, s)
+	if f.undoes {
+		return f.takeBack(ctx, s, args)
 	}
 	if len(args) == 0 && !s.person() {
 		return errors.New("which session? \"settle sessions\" lists them")
@@ -88,10 +101,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	if err != nil {
 		return failed(err)
 	}
-	line, _, _ := strings.Cut(p.Input, "\n")
-	head := fmt.Sprintf(
-		"Back to before: %s (%s)", terminal.Short(terminal.OneLine(line), 60), p.At.Local().Format("2006-01-02 15:04"),
-	)
+	head := fmt.Sprintf("Back to before: %s (%s)", p.ShortInput(), p.At.Local().Format("2006-01-02 15:04"))
 	if f.keep {
 		p.Files = nil
 	}
@@ -130,8 +140,22 @@ func (f *rewindFlags) question(p *rewind.Plan) string {
 }
 
 // takeBack reverts a rewind.
-func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
-	p, err := rewind.ReadSnapshot(ctx, f.undo)
+func (f *rewindFlags) takeBack(ctx context.Context, s *streams, args []string) error {
+	which := f.undo
+	if which == lastRewind && len(args) > 0 { // "--undo WHICH"
+		which, args = args[0], args[1:]
+	}
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("--undo: unexpected argument %q; --undo takes one session or directory", args[0])
+	case which == "":
+		return errors.New("--undo: it is empty; give a session or a directory, or leave out the \"=\"")
+	}
+	at, err := f.snapshot(ctx, s, which)
+	if err != nil {
+		return err
+	}
+	p, err := rewind.ReadSnapshot(ctx, at)
 	if err != nil {
 		return failed(err)
 	}
@@ -140,16 +164,35 @@ func (f *rewindFlags) takeBack(ctx context.Context, s *streams) error {
 		return nil
 	}
 	question := fmt.Sprintf("Restore %s in %s?", terminal.Count(len(p.Changes()), "file"), terminal.OneLine(p.Dir))
-	return f.carryOut(
-		ctx,
-		s,
-		"Undo the rewind of "+p.At.Local().Format("2006-01-02 15:04"),
-		p,
-		question,
-		func() (rewind.Report, error) {
-			return p.Undo(ctx, f.undo)
-		},
-	)
+	return f.carryOut(ctx, s, p.UndoTitle(), p, question, func() (rewind.Report, error) { return p.Undo(ctx, at) })
+}
+
+// snapshot returns the directory of the snapshot that --undo means.
+func (f *rewindFlags) snapshot(ctx context.Context, s *streams, which string) (string, error) {
+	if which != lastRewind && strings.ContainsAny(which, `/\`) {
+		return which, nil
+	}
+	dataDir, err := s.storedIn(f.dataDir)
+	if err != nil {
+		return "", err
+	}
+	if which != lastRewind {
+		session, err := store.Resolve(dataDir, which)
+		if info, statErr := os.Stat(which); err != nil && statErr == nil && info.IsDir() {
+			return which, nil
+		}
+		if err != nil {
+			return "", failed(fmt.Errorf("cannot undo a rewind: %q is no directory, and %w", which, err))
+		}
+		at, err := rewind.SnapshotOf(dataDir, session)
+		return at, failed(err)
+	}
+	dir, err := directory(".")
+	if err != nil {
+		return "", err
+	}
+	at, err := rewind.LastSnapshot(ctx, dataDir, dir)
+	return at, failed(err)
 }
 
 func (f *rewindFlags) show(out io.Writer, head string, p *rewind.Plan) {
@@ -191,8 +234,8 @@ func (f *rewindFlags) carryOut(
 	fmt.Fprintln(s.stderr, r.Line())
 	if r.Snapshot != "" {
 		fmt.Fprintf(
-			s.stderr, "the files as they were before: %s\nto undo this: settle rewind --undo %[1]s\n",
-			terminal.OneLine(r.Snapshot),
+			s.stderr, "the files as they were before: %s\nto undo this: %s\n",
+			terminal.OneLine(r.Snapshot), terminal.OneLine(f.undoing(r)),
 		)
 	}
 	if r.Session != "" {
@@ -202,6 +245,15 @@ func (f *rewindFlags) carryOut(
 		}
 	}
 	return failed(err)
+}
+
+// undoing returns the command that reverts what was done.
+func (f *rewindFlags) undoing(r rewind.Report) string {
+	which := r.Session
+	if which == "" || f.dataDir != "" {
+		which = r.Snapshot
+	}
+	return config.CommandLine([]string{"settle", "rewind", "--undo", which})
 }
 
 // isYes reads one line, unless it is interrupted.

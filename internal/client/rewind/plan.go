@@ -34,6 +34,7 @@ type Plan struct {
 	Dir string
 
 	dataDir string
+	kind    kind // that its snapshot records
 	content func(sum string) ([]byte, error)
 }
 
@@ -87,6 +88,7 @@ func Read(ctx context.Context, dataDir, session, input string) (*Plan, error) {
 		Commands:  c.commands,
 		Dir:       s.Host.Dir,
 		dataDir:   dataDir,
+		kind:      kindRewind,
 		content:   content,
 	}
 	for _, f := range c.files {

@@ -34,9 +34,37 @@ type snapshot struct {
 	Session string        `json:"session"`
 	Fork    string        `json:"fork,omitempty"`
 	Input   string        `json:"input,omitempty"`
+	Kind    kind          `json:"kind,omitempty"` // empty in snapshots of earlier versions
 	At      time.Time     `json:"at"`
 	Dir     string        `json:"dir"` // that the paths are relative to
 	Files   []copiedEntry `json:"files"`
+}
+
+// kind is what replaced the files of a snapshot.
+type kind string
+
+const (
+	kindRewind kind = "rewind"
+	kindUndo   kind = "undo" // of a rewind
+)
+
+// madeBy returns what replaced the files.
+func (m *snapshot) madeBy() kind {
+	switch {
+	case m.Kind != "":
+		return m.Kind
+	case m.Fork == "":
+		return kindUndo
+	}
+	return kindRewind
+}
+
+// inverse returns what undoes the kind.
+func (k kind) inverse() kind {
+	if k == kindUndo {
+		return kindRewind
+	}
+	return kindUndo
 }
 
 // copiedEntry is a file as it was before the rewind, and as that left it.
@@ -87,7 +115,7 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 		return Report{}, nil
 	}
 	at := filepath.Join(
-		below, "rewound-"+time.Now().UTC().Format("20060102-150405-")+strconv.FormatUint(rand.Uint64()>>40, 36),
+		below, snapshotPrefix+time.Now().UTC().Format(snapshotTime)+strconv.FormatUint(rand.Uint64()>>40, 36),
 	)
 	if err := p.copyTo(ctx, at, fork, todo); err != nil {
 		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
@@ -125,7 +153,9 @@ func (p *Plan) copyTo(ctx context.Context, at, fork string, todo []File) error {
 	if root != nil {
 		defer root.Close()
 	}
-	m := snapshot{Session: p.Session, Fork: fork, Input: p.Input, At: time.Now().UTC(), Dir: p.Dir}
+	m := snapshot{
+		Session: p.Session, Fork: fork, Input: p.Input, Kind: p.kind, At: time.Now().UTC(), Dir: p.Dir,
+	}
 	for n, f := range todo {
 		now, content, err := f.look(ctx, root)
 		if err != nil {
@@ -172,19 +202,24 @@ const (
 	maxCopy     = 64 << 20
 )
 
+// readManifest reads the manifest of a snapshot's directory.
+func readManifest(at string) (m snapshot, err error) {
+	raw, _, err := disk.Read(filepath.Join(at, manifest), maxManifest)
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	return m, err
+}
+
 // ReadSnapshot makes the plan that undoes a rewind, from the directory of its snapshot. It
 // also checks the files.
 func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
-	raw, _, err := disk.Read(filepath.Join(at, manifest), maxManifest)
+	m, err := readManifest(at)
 	if err != nil {
 		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
 	}
-	var m snapshot
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("cannot undo a rewind by %q: %w", at, err)
-	}
 	copies := map[string]string{}
-	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, Dir: m.Dir}
+	p := &Plan{Session: m.Session, Input: m.Input, At: m.At, Dir: m.Dir, kind: m.madeBy().inverse()}
 	for _, e := range m.Files {
 		if e.Was != nil && e.Copy != "" && filepath.IsLocal(e.Copy) {
 			copies[e.Was.SHA256] = filepath.Join(at, e.Copy)

@@ -14,8 +14,24 @@ const (
 	maxUncovered = 12
 	widest       = 100
 	maxFiles     = 60 // are listed of a plan
+	maxInput     = 60 // characters of an input
 	maxRestored  = 20 // are named of a result
 )
+
+// ShortInput returns the beginning of the input, for people.
+func (p *Plan) ShortInput() string {
+	line, _, _ := strings.Cut(p.Input, "\n")
+	return terminal.Short(terminal.OneLine(line), maxInput)
+}
+
+// UndoTitle says which rewind a plan from [ReadSnapshot] undoes, or repeats.
+func (p *Plan) UndoTitle() string {
+	what := "Undo the rewind of %s to before: %s"
+	if p.kind == kindRewind {
+		what = "Repeat the rewind that was undone at %s, to before: %s"
+	}
+	return fmt.Sprintf(what, p.At.Local().Format("2006-01-02 15:04"), p.ShortInput())
+}
 
 // Lines describes the plan for people. Control characters are neutralised.
 func (p *Plan) Lines() []string {

@@ -76,6 +76,12 @@ func notice(style terminal.Style, format string, args ...any) entry {
 	return entry{group: ofNotice, rows: paragraph("· ", terminal.OneLine(fmt.Sprintf(format, args...)), style, style)}
 }
 
+// commandEntry is a command for the person's shell, on a row of its own below a title: it can be
+// copied whole.
+func commandEntry(in group, title, command string) entry {
+	return entry{group: in, gap: true, rows: paragraph("", title+"\n"+terminal.OneLine(command), faint(), faint())}
+}
+
 // exhaustEntry is the line for programs about a turn whose retries are exhausted.
 func exhaustEntry(ended event.Event, f *event.Failure) entry {
 	asLogged := func(text string) string { return text } // which is redacted

@@ -13,6 +13,7 @@ type exit struct {
 	quitDeadline time.Time // a second Ctrl-C until then quits; zero for none
 	leaving      bool      // the session is ending, and the terminal after it
 	done         bool      // the loop ends
+	earlier      string    // the command that continues the last session with a turn before this one
 	code         int       // exit code
 	failure      error
 }
@@ -102,15 +103,25 @@ func (u *UI) finish() {
 	if host != "" {
 		u.commit(notice(faint(), "the session continues in %s", host))
 	}
-	if c := u.view.conversation; u.Resume != nil && c != nil && (len(u.state().Turns) > 0 || hostOf(c) != "") {
-		u.commit(
-			entry{
-				group: ofEnding, gap: true,
-				rows: paragraph("", "Continue with:\n"+u.Resume(c.ID(), host != ""), faint(), faint()),
-			},
-		)
+	if command := u.continueCommand(); command != "" {
+		u.commit(commandEntry(ofEnding, "Continue with:", command))
 	}
 	_ = u.display.screen.Leave(u.display.rows) // it is memory
 	u.display.writer.last(u.display.frames.Bytes())
 	u.Terminal.Restore()
+}
+
+// continueCommand returns the command that continues the session; of a session that has no input yet,
+// such as a copy of the time before its first one, that of the session before it. It is empty if there
+// is nothing to continue.
+func (u *UI) continueCommand() string {
+	c := u.view.conversation
+	if u.Resume == nil || c == nil {
+		return ""
+	}
+	host := elsewhere(c, u.view.lost)
+	if len(u.state().Turns) > 0 || host != "" {
+		return u.Resume(c.ID(), host != "")
+	}
+	return u.exit.earlier
 }

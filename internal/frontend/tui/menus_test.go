@@ -226,6 +226,29 @@ func TestRewind(t *testing.T) {
 	})
 }
 
+// A copy without an input, and a new session, are nothing to continue: the session before them is.
+func TestEndNamesSessionWithInput(t *testing.T) {
+	for _, keys := range []string{"/rewind\r\r\x03", "/new\r", "/new\r/new\r", "/rewind\r\r\x03/new\r"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &rich{}
+			first := ""
+			o := Options{Sessions: r, Resume: func(id string, _ bool) string { return "settle resume " + id }}
+			p, code := newPerson(t, o, script.Turn(script.Text("1")))
+			p.types("first\r")
+			first = r.talk.ID()
+			for key := range strings.SplitAfterSeq(keys, "\r") {
+				p.types(key)
+			}
+			if r.talk.ID() == first {
+				t.Errorf("%q: the session is still the first one", keys)
+			}
+			p.types("\x04")
+			p.left(code, 0)
+			p.sees("Continue with:", "settle resume "+first[:20])
+		})
+	}
+}
+
 // What going back would do to files is shown, and asked about.
 func TestRewindFiles(t *testing.T) {
 	for keys, want := range map[string]string{"\r": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": ""} {
@@ -249,7 +272,10 @@ func TestRewindFiles(t *testing.T) {
 				t.Errorf("%q: forked before %q, want %q", keys, got, want)
 			}
 			if want == "t000001restore" {
-				p.sees("· restored 1 file: a.go; what was there before is in", "/data/rewound; settle rewind --undo")
+				p.sees(
+					"· restored 1 file: a.go; what was there before is in", "/data/rewound",
+					"To undo that, in a shell:\nsettle rewind --undo fork",
+				)
 			}
 			if want != "" {
 				p.sees("> first")

@@ -99,7 +99,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	if host != "" {
 		p.printf("The session continues in %s.", host)
 	}
-	if o.Resume != nil && p.log.State().Seq > state.Seq {
+	if o.Resume != nil && (host != "" || len(p.log.State().Turns) > 0) {
 		p.printf("Continue with: %s", o.Resume(p.conversation.ID(), host != ""))
 	}
 	return p.code, nil

@@ -207,7 +207,9 @@ func newPersonOf(t *testing.T, o Options, c settle.SessionConfig) (person, chan 
 	} else {
 		o.Sessions = sessions
 	}
-	o.Resume = func(string, bool) string { return "settle resume ID" }
+	if o.Resume == nil {
+		o.Resume = func(string, bool) string { return "settle resume ID" }
+	}
 	return startPerson(t, host, o)
 }
 

@@ -179,6 +179,7 @@ func (u *UI) react(c transcript.Change) {
 // there is one, and does what is to be done then.
 func (u *UI) replace(id, draft string, then ...func()) {
 	old := u.view.conversation
+	u.exit.earlier = u.continueCommand()
 	u.view.closing = true
 	u.showHint("opening the session")
 	go u.guarded(func() { // ends within the timeouts
