@@ -43,7 +43,7 @@ func slashes() []slash {
 		{"doctor", "", "check the installation and the configuration", (*UI).checkUp},
 		{"export", "[FILE]", "write the transcript to a file", (*UI).export},
 		{"fork", "", "continue in a copy of this session; the original stays unchanged", (*UI).fork},
-		{"help", "", "show keys and commands", (*UI).help},
+		{"help", "", "show commands and keys", (*UI).help},
 		{"init", "", "have the model write AGENTS.md from the repository", (*UI).initAgents},
 		{"jobs", "", "list the commands that run in the background", (*UI).listJobs},
 		{"keys", "", "show the keys in force", (*UI).showKeys},
@@ -94,12 +94,12 @@ func commandOf(text string) (name, argument string, ok bool) {
 // isName reports whether a word could be the name of a command, or its beginning.
 func isName(word string) bool { return commands.IsName(word) }
 
-// isOwn reports whether a command is settle's.
+// isOwn reports whether a command is settle's, by its own name.
 func isOwn(name string) bool {
 	return slices.ContainsFunc(slashes(), func(s slash) bool { return s.name == name })
 }
 
-// command runs a command, and reports whether there is one of the name.
+// command runs a command, and reports whether settle knows the name.
 func (u *UI) command(name, argument string) bool {
 	if s, ok := u.commandNamed(name); ok {
 		s.run(u, argument)
@@ -107,6 +107,10 @@ func (u *UI) command(name, argument string) bool {
 	}
 	if text := "/" + strings.TrimSpace(name+" "+argument); u.fetches(u.view.conversation, text) {
 		u.fetch(text)
+		return true
+	}
+	if c, ok := counterpartOf(name, u.Keys); ok {
+		u.showHint("there is no /%s here: %s", name, c.words())
 		return true
 	}
 	var known []string

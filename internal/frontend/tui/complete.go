@@ -126,7 +126,8 @@ func kindOf(path string) string {
 }
 
 // commandChoices returns the commands that begin with the name, then the commands that contain
-// it, then those that have its letters in their order; of each, those in use come first.
+// it, then those that have its letters in their order; of each, those in use come first. Names of
+// other agents come last. Such a name that is whole comes first, and means none of the others.
 func (u *UI) commandChoices(name string) (out []choice) {
 	var found [3][]choice
 	for _, s := range u.commands() {
@@ -140,10 +141,22 @@ func (u *UI) commandChoices(name string) (out []choice) {
 			found[2] = append(found[2], c)
 		}
 	}
+	if isForeign(name) {
+		found[1], found[2] = nil, nil
+	}
 	use := u.commandUse()
 	for _, some := range found {
 		slices.SortStableFunc(some, func(a, b choice) int { return use[b.id] - use[a.id] })
 		out = append(out, some...)
+	}
+	for _, c := range foreignChoices(name) {
+		switch {
+		case slices.ContainsFunc(out, func(own choice) bool { return own.id == c.id }):
+		case c.id == name:
+			out = slices.Insert(out, 0, c)
+		default:
+			out = append(out, c)
+		}
 	}
 	return out
 }
@@ -226,10 +239,13 @@ func (u *UI) accept(c *completion) {
 	}
 }
 
+// commandNamed returns the command of the name, or of an alias.
 func (u *UI) commandNamed(name string) (slash, bool) {
 	all := u.commands()
-	if n := slices.IndexFunc(all, func(s slash) bool { return s.name == name }); n >= 0 {
-		return all[n], true
+	for _, name := range []string{name, aliases()[name]} {
+		if n := slices.IndexFunc(all, func(s slash) bool { return s.name == name }); n >= 0 {
+			return all[n], true
+		}
 	}
 	return slash{}, false
 }

@@ -38,6 +38,7 @@
 //   - menu.go: a list of choices and its selected row
 //   - menus.go: the choices of models, efforts, permissions, sessions
 //   - command_set.go: the slash commands, settle's and the user's own
+//   - foreign.go: names of commands of other agents
 //   - fetch.go: the expansion of a prompt of an MCP server
 //   - read_files.go: reads the files that an input names
 //   - clipboard.go: pastes the image in the clipboard

@@ -9,9 +9,15 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
+// help shows the commands, which most people look for, and then the keys.
 func (u *UI) help(string) {
 	var b strings.Builder
-	b.WriteString("# Keys\n\n| Key | What it does |\n|---|---|\n")
+	b.WriteString("# Commands\n\n| Command | What it does |\n|---|---|\n")
+	for _, s := range u.commands() {
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace("/"+s.name+" "+s.argument), s.help)
+	}
+	b.WriteString("\nOther agents' names for these work too, such as /clear for /new and /exit for /quit.\n")
+	b.WriteString("\n# Keys\n\n| Key | What it does |\n|---|---|\n")
 	for _, a := range keymap.Actions() {
 		if keys := u.Keys.Labels(a.Name); keys != "" {
 			fmt.Fprintf(&b, "| %s | %s |\n", keys, a.About)
@@ -19,10 +25,6 @@ func (u *UI) help(string) {
 	}
 	for _, k := range fixedKeys() {
 		fmt.Fprintf(&b, "| %s | %s |\n", k[0], k[1])
-	}
-	b.WriteString("\n# Commands\n\n| Command | What it does |\n|---|---|\n")
-	for _, s := range u.commands() {
-		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace("/"+s.name+" "+s.argument), s.help)
 	}
 	u.openPager("Help", markdownRows(u, b.String()))
 }

@@ -152,7 +152,7 @@ func (p *plain) write(line string) { _, _ = io.WriteString(p.out, line+"\n") } /
 // line is a prompt, an answer or a command. A prompt can begin with a space and a slash.
 func (p *plain) line(raw string) {
 	text := strings.TrimSpace(raw)
-	command, argument, ok := plainCommandOf(raw)
+	command, argument, ok := p.commandOf(raw)
 	switch {
 	case text == "" && p.entry == nil:
 	case p.approvalID != "" && (p.entry != nil || !ok || command.name == "decline"):

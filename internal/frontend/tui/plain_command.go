@@ -41,36 +41,52 @@ func plainCommands() []plainCommand {
 	}
 }
 
-// plainCommandOf returns the command that a line is.
-func plainCommandOf(line string) (c plainCommand, argument string, ok bool) {
+// commandOf returns the command that a line is, by its own name or by an alias.
+func (p *plain) commandOf(line string) (c plainCommand, argument string, ok bool) {
 	name, argument, ok := commandOf(line)
-	all := plainCommands()
-	at := slices.IndexFunc(all, func(c plainCommand) bool { return c.name == name })
-	if !ok || at < 0 {
+	if !ok {
 		return c, "", false
 	}
-	return all[at], argument, true
+	all := plainCommands()
+	named := func(name string) bool {
+		at := slices.IndexFunc(all, func(c plainCommand) bool { return c.name == name })
+		if at >= 0 {
+			c = all[at]
+		}
+		return at >= 0
+	}
+	if named(name) || !p.isUsers(name) && named(aliases()[name]) {
+		return c, argument, true
+	}
+	return c, "", false
+}
+
+// isUsers reports whether a command is the user's or the project's own.
+func (p *plain) isUsers(name string) bool {
+	if p.Commands == nil {
+		return false
+	}
+	_, known := p.Commands().Named(name)
+	return known
 }
 
 // refused reports whether a line is a command that neither this frontend nor the user has: the
 // model must not receive it as a prompt.
 func (p *plain) refused(line string) bool {
 	name, _, ok := commandOf(line)
-	if !ok || p.fetches(p.conversation, line) {
+	if !ok || p.fetches(p.conversation, line) || p.isUsers(name) {
 		return false
-	}
-	if p.Commands != nil {
-		if _, known := p.Commands().Named(name); known {
-			return false
-		}
 	}
 	known := make([]string, 0, len(plainCommands()))
 	for _, c := range plainCommands() {
 		known = append(known, "/"+c.name)
 	}
 	what := fmt.Sprintf("There is no command /%s%s", name, config.DidYouMean("/"+name, known))
-	if isOwn(name) {
+	switch c, isForeign := counterpartOf(name, p.Keys); {
+	case isOwn(name), aliases()[name] != "":
 		what = fmt.Sprintf("The command /%s is not available in plain mode", name)
+	case isForeign && c.plainWords() != "":
+		what = fmt.Sprintf("There is no /%s here: %s", name, c.plainWords())
 	}
 	if !strings.HasSuffix(what, "?") {
 		what += "."

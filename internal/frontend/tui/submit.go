@@ -25,7 +25,7 @@ func (u *UI) enter(mode event.Mode) {
 		return
 	}
 	if name, argument, isCommand := commandOf(text); isCommand {
-		if !isOwn(name) && u.busy() {
+		if !isOwn(name) && !isForeign(name) && u.busy() {
 			return
 		}
 		if u.command(name, argument) {

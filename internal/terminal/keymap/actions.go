@@ -100,7 +100,7 @@ func Actions() []Action {
 		prompt(SearchPrompts, "search earlier prompts; again for an older one", "ctrl+r"),
 		prompt(Withdraw, "move the last waiting input back into the editor", "alt+up"),
 		prompt(Redraw, "redraw the screen", "ctrl+l"),
-		prompt(Help, "with an empty editor: show keys and commands", "?"),
+		prompt(Help, "with an empty editor: show commands and keys", "?"),
 		prompt(Up, "move up a line; beyond the first, earlier prompts", "up"),
 		prompt(Down, "move down a line; beyond the last, later prompts", "down"),
 		prompt(Left, "move left", "left", "ctrl+b"),
