@@ -52,6 +52,37 @@ func promptOf(cmd *cobra.Command, args []string, worktree *worktreeFlag) (string
 	)
 }
 
+// separated refuses a value that is separated by a space from a flag whose value can be left out: it
+// would become part of the prompt, as in "--json deltas PROMPT".
+func separated(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
+		return nil
+	}
+	for _, flag := range []struct {
+		name    string
+		isValue bool
+	}{
+		{"json", slices.Contains([]string{"events", "deltas"}, args[0])},
+		{"executor-install", slices.Contains([]string{config.InstallNever, config.InstallMissing}, args[0])},
+		{"worktree", len(args) > 1 && isBranchName(args[0])}, // one word alone can only be the prompt
+	} {
+		f := cmd.Flags().Lookup(flag.name)
+		if !flag.isValue || f == nil || !f.Changed || f.Value.String() != f.NoOptDefVal {
+			continue
+		}
+		return fmt.Errorf(
+			"--%s %s: write --%[1]s=%[2]s if %[2]q is its value; if the prompt begins with %[2]q, put -- before the "+
+				"prompt, or put it into quotes", flag.name, args[0],
+		)
+	}
+	return nil
+}
+
+// isBranchName reports whether a word looks like the name of a branch.
+func isBranchName(word string) bool {
+	return regexp.MustCompile(`^\w[\w./-]*\w$|^\w$`).MatchString(word)
+}
+
 // cobraArguments matches cobra's errors about the number of arguments.
 var cobraArguments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(accepts|requires) .*arg\(s\)|^unknown command `)

@@ -43,3 +43,41 @@ func TestPromptOfTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A word after a flag whose value can be left out is no silent part of the prompt if it could be the value.
+func TestValueSeparatedBySpaceIsRefused(t *testing.T) {
+	for args, refused := range map[string]bool{
+		"--worktree foo|write a file":      true,
+		"--worktree foo -":                 true,
+		"foo --worktree bar baz":           true,
+		"--worktree foo -- bar":            true,
+		"--worktree several words":         true,
+		"--json deltas|fix it":             true,
+		"--executor-install never it":      true,
+		"several words":                    false,
+		"--worktree fix":                   false,
+		"--worktree|fix the test":          false,
+		"--worktree=foo bar baz":           false,
+		"--worktree -- foo bar":            false,
+		"--worktree what's up":             false,
+		"--worktree fix: it":               false,
+		"--worktree -":                     false,
+		"--json=deltas deltas of rivers":   false,
+		"--json several words":             false,
+		"--executor-install=never missing": false,
+	} {
+		var f runFlags
+		cmd := &cobra.Command{Use: "run", SilenceErrors: true, SilenceUsage: true, RunE: separated}
+		settingFlags(cmd.Flags())
+		f.define(cmd.Flags())
+		first, rest, isTwo := strings.Cut(args, "|") // the second part is one argument
+		words := strings.Fields(first)
+		if isTwo {
+			words = append(words, rest)
+		}
+		cmd.SetArgs(words)
+		if err := cmd.Execute(); (err != nil) != refused {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -454,18 +453,6 @@ func named(flags *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// separated refuses a value of --json that is separated by a space, and would become part
-// of the prompt: "--json deltas PROMPT".
-func separated(cmd *cobra.Command, args []string) error {
-	if !cmd.Flags().Changed("json") || len(args) == 0 || cmd.ArgsLenAtDash() == 0 ||
-		!slices.Contains([]string{"events", "deltas"}, args[0]) {
-		return nil
-	}
-	return fmt.Errorf(
-		"--json %s: write --json=%s; for a prompt that begins with %q, put -- before it", args[0], args[0], args[0],
-	)
 }
 
 func (f *runFlags) format(s *streams) (run.Format, error) {
