@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -463,8 +464,31 @@ func (u *user) agent(t *testing.T, scripts ...string) *Agent {
 	})
 }
 
-// everyday runs the commands in every folder, and returns the planted programs that they
-// ran. Planted programs that ran before do not count.
+// found returns the first of the folders from which git finds each repository and work tree. What
+// git runs depends on these two: its commands, filters and hooks start at the top of the work tree.
+func (u *user) found(t *testing.T, dirs []string) (first []string) {
+	t.Helper()
+	own, seen := filepath.Join(u.work, ".git"), map[string]bool{}
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(own, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
+			continue // only git's own files
+		}
+		cmd := exec.CommandContext(
+			t.Context(), "git", "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel",
+		)
+		cmd.Dir, cmd.Env = dir, u.env
+		out, err := cmd.CombinedOutput() // without a repository, its message
+		if where := fmt.Sprint(string(out), err); !seen[where] {
+			seen[where] = true
+			first = append(first, dir)
+		}
+	}
+	return first
+}
+
+// everyday runs the commands in the first folder of each repository and work tree that git
+// finds from any folder, and returns the planted programs that they ran. Planted programs that
+// ran before do not count.
 func (u *user) everyday(t *testing.T) string {
 	t.Helper()
 	_ = os.Remove(u.ran)
@@ -481,11 +505,7 @@ func (u *user) everyday(t *testing.T) string {
 	for _, command := range everyday {
 		script.WriteString("timeout 5 git " + command + " </dev/null\n")
 	}
-	own := filepath.Join(u.work, ".git")
-	for _, dir := range slices.Backward(dirs) { // before the user's commands in the parent
-		if rel, err := filepath.Rel(own, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
-			continue // only git's own files
-		}
+	for _, dir := range slices.Backward(u.found(t, dirs)) { // before the user's commands in the parent
 		var out bytes.Buffer
 		p, err := proc.Start(t.Context(), proc.Spec{
 			Argv: []string{
