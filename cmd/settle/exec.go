@@ -259,6 +259,7 @@ func (f *execFlags) agent(cmd *cobra.Command, spec *codex.Spec, dir string, r *c
 	}
 	w.Options = func(o *assemble.Options) {
 		o.Append, o.SystemFile, o.Approver = spec.Instructions, spec.SystemFile, exec.DenyAll{Mode: string(settle.Ask)}
+		o.Unasked = true
 		if f.ephemeral {
 			o.Keeping = assemble.Ephemeral
 		}

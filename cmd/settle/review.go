@@ -259,7 +259,7 @@ func (*reviewTurn) agent(o *assemble.Options) {
 	strict := *o.Settings
 	if !isPermissionFlag(&strict) {
 		o.Policy, o.Ceiling = assemble.NewPolicy(assemble.ReviewMode()), strict.Permission
-		strict.Permission = ""
+		o.Unasked, strict.Permission = true, ""
 	}
 	if strict.Permission == "" || strict.Permission == settle.Deny {
 		strict.Rules = slices.DeleteFunc(slices.Clone(strict.Rules), func(r config.Rule) bool {
@@ -272,7 +272,7 @@ func (*reviewTurn) agent(o *assemble.Options) {
 // options makes the turn's answer a report, and keeps it from standard output.
 func (t *reviewTurn) options(o *run.Options) (err error) {
 	o.Schema = review.Schema()
-	o.Check, err = oneturn.Conform(o.Schema)
+	o.Check, err = oneturn.Conform(o.Schema, "settle review")
 	o.Answer = func(text string) error { t.answer = text; return nil }
 	o.Failed = func(cause string) { t.reason = cause }
 	o.Stdout = io.Discard

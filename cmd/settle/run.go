@@ -576,7 +576,7 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 			return fmt.Sprintf("settle run --resume %s --permission allow \"Carry out the plan\"", session)
 		}
 	}
-	o.Resume = func(session string) string { return fmt.Sprintf("settle run --resume %s PROMPT", session) }
+	o.Resume = f.resumeCommand(r)
 	o.Opened = func(session *settle.Session) {
 		f.opened = true
 		if err := a.KeepStarted(session.ID()); err != nil {
@@ -591,6 +591,30 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 		o.Session, o.Imported = id, true
 	}
 	return o, nil
+}
+
+// resumeCommand returns the function that names the command which continues the session. The session
+// does not keep the permission and the sandbox of a flag, and without them "settle run" allows more.
+func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string {
+	again := ""
+	switch {
+	case f.plan:
+		again = " --plan"
+	case isPermissionFlag(r):
+		again = " --permission " + string(r.Permission)
+	case f.review != nil:
+		again = " --permission " + string(settle.Deny)
+	}
+	for _, flag := range []struct{ name, key, value string }{
+		{"sandbox", "sandbox.use", r.Sandbox.Use},
+		{"sandbox-mode", "sandbox.mode", string(r.Sandbox.Mode)},
+		{"sandbox-network", "sandbox.network", r.Sandbox.Network},
+	} {
+		if r.Origins[flag.key].Kind == config.Flag {
+			again += " --" + flag.name + " " + flag.value
+		}
+	}
+	return func(session string) string { return fmt.Sprintf("settle run --resume %s%s PROMPT", session, again) }
 }
 
 // continued returns the id of the session to continue; "" for a new one.
@@ -616,6 +640,6 @@ func (f *runFlags) conform(o *run.Options) (err error) {
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return err
 	}
-	o.Check, err = oneturn.Conform(o.Schema)
+	o.Check, err = oneturn.Conform(o.Schema, "--output-schema")
 	return err
 }

@@ -137,7 +137,9 @@ func (r Repository) ChangedFiles(ctx context.Context, commit string) ([]string, 
 	if commit == "" {
 		since = "HEAD"
 	}
-	list, err := r.files(ctx, "", "diff-index", "--name-status", "--no-renames", "--ignore-submodules=dirty", since, "--")
+	list, err := r.files(
+		ctx, "", "diff-index", "--name-status", "--no-renames", "--ignore-submodules=dirty", since, "--",
+	)
 	if err != nil {
 		return nil, err
 	}

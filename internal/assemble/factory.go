@@ -167,11 +167,13 @@ func (t *sessionTools) make() ([]tool.Tool, error) {
 // executorTools are the tools of commands and files, on this machine or on the executor's.
 func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 	info, s := t.info, t.sandbox
+	sandboxed := s.Use != config.SandboxOff && s.missing == nil
 	commands := shell.Config{
 		Env: t.env, Withheld: t.withheld, SpoolDir: t.spool, Marker: info.Marker, Lock: info.Lock,
 		Mask: masker(info), Registry: info.Jobs, Release: t.mayRelease,
 		Sandbox: t.commands.sandbox, Secret: t.secret, Hosts: s.Hosts,
-		Inspect: s.Network == "proxy" || s.viewless != nil, Outside: s.Use != config.SandboxOff && s.missing == nil,
+		Inspect: s.Network == "proxy" || s.viewless != nil,
+		Outside: sandboxed && !s.unasked, Unasked: sandboxed && s.unasked,
 	}
 	commands = commands.Guarding(t.commands.repositories)
 	if t.remote == nil {

@@ -41,6 +41,8 @@ type sandboxing struct {
 	chosen bool
 	// byMode lets the modes of a protocol choose the sandbox.
 	byMode bool
+	// unasked is [PermissionOptions.Unasked].
+	unasked bool
 	// missing is the reason why commands cannot be confined to a workspace; nil if they
 	// can.
 	missing error
@@ -71,6 +73,7 @@ func (o Options) sandboxing(remote *remoteTools) (sandboxing, error) {
 		dataDir:   o.Settings.DataDir,
 		userEnv:   o.Environ,
 		chosen:    o.Settings.Sandbox.Use != "",
+		unasked:   o.Unasked,
 	}
 	s.Use = o.sandboxUse()
 	if s.Use == SandboxByMode {

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -34,17 +35,23 @@ func (b *sandboxes) hiding(confined shell.Sandbox, dir string) (shell.Sandbox, e
 		if _, err := proven().prove(k); err == nil {
 			confined.View = true
 		} else if len(contents) > 0 {
-			return shell.Sandbox{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides",
-				exposed(slices.Sorted(maps.Keys(contents))))
+			return shell.Sandbox{}, b.refusedFor(slices.Sorted(maps.Keys(contents)))
 		} else if _, err := proven().prove(kind{ownProcesses: k.ownProcesses}); err != nil { // C22
 			return shell.Sandbox{}, err
 		}
 	} else if !confined.View && sandbox.ViewLayer != "" {
-		return shell.Sandbox{}, fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides",
-			exposed(found))
+		return shell.Sandbox{}, b.refusedFor(found)
 	}
 	confined.Hide, confined.Contents = found, contents
 	return confined, nil
+}
+
+// refusedFor is the error of a command that does not run, because it could read files with secrets.
+func (b *sandboxes) refusedFor(found []string) error {
+	if b.unasked {
+		return errors.New(exposed(found))
+	}
+	return fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides", exposed(found))
 }
 
 // keepSecretFiles has the next session in the directory hide what this one finds, under each name.

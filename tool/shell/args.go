@@ -55,12 +55,17 @@ func (c Config) describe() string {
 		"Returns stdout and stderr together; long output is shortened in the middle and names the file with all of it. "+
 		"What remains (\"&\", background) becomes a job: see the tool job. "+
 		"Each call is a new shell: directories and variables do not persist.", cmp.Or(m.Shell, "sh"))
-	if c.Outside {
-		b.WriteString(
-			" Unless the user turned it off, commands run in a sandbox: they change files only in the working directory and $TMPDIR, cannot read the rest of the home directory, " +
-				"and may reach no network, or only some hosts through HTTPS_PROXY. The end of the output names what the sandbox denied; then ask to run the command with outside. " +
-				"In the sandbox, .git is read-only: put git commands that change it into a call of their own, with at most a cd; settle asks the user to run that call outside.",
-		)
+	if c.Outside || c.Unasked {
+		where, then := "only", "; then ask to run the command with outside. In the sandbox, .git is read-only: "+
+			"put git commands that change it into a call of their own, with at most a cd; settle asks the user "+
+			"to run that call outside."
+		if c.Unasked {
+			where, then = "at most", ". Nobody is asked to let a command run outside, and .git is read-only."
+		}
+		fmt.Fprintf(&b, " Unless the user turned it off, commands run in a sandbox: they change files %s in the "+
+			"working directory and $TMPDIR, cannot read the rest of the home directory, and may reach no network, "+
+			"or only some hosts through HTTPS_PROXY. The end of the output names what the sandbox denied%s",
+			where, then)
 	}
 	if len(m.Withheld) > 0 {
 		fmt.Fprintf(&b, " These environment variables are withheld from commands: %s.", strings.Join(m.Withheld, ", "))

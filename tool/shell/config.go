@@ -65,8 +65,8 @@ type Config struct {
 	// only about failed ones, because there is a proxy or because files are compared.
 	Inspect bool
 	// Outside offers calls that request to run outside the sandbox. The policy decides
-	// about them.
-	Outside bool
+	// about them. Unasked says instead that nobody is asked to let a command run outside.
+	Outside, Unasked bool
 	// machine runs the commands; nil for this machine. See On.
 	machine machine
 	// repositories are checked where commands can change files; nil for none. See Guarding.

@@ -243,11 +243,14 @@ func (r *run) refusal(d executor.Denial) string {
 			list(d.Hosts))
 	}
 	others := !d.Git
-	if d.Git {
+	if d.Git && !r.jobs.config.Unasked {
 		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of their own, without other commands, and a person is asked to let them run outside"
 		others = slices.ContainsFunc(d.Named, func(what string) bool { return !strings.Contains(what, "/.git/") })
 	}
-	if others && r.jobs.config.Outside {
+	switch {
+	case r.jobs.config.Unasked:
+		words += "; nobody is asked to let the command run without"
+	case others && r.jobs.config.Outside:
 		words += `; with "outside": true, a person is asked to let the command run without`
 	}
 	if restored != "" {

@@ -9,8 +9,8 @@ import (
 )
 
 // Conform returns a function that checks an answer against a JSON Schema: not every server
-// enforces the schema of a request.
-func Conform(schema json.RawMessage) (check func(answer string) error, err error) {
+// enforces the schema of a request. Errors name by, the flag or command with the schema.
+func Conform(schema json.RawMessage, by string) (check func(answer string) error, err error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, fmt.Errorf("cannot use the schema: %w", err)
@@ -22,7 +22,7 @@ func Conform(schema json.RawMessage) (check func(answer string) error, err error
 	return func(answer string) error {
 		var value any
 		if err := json.Unmarshal([]byte(answer), &value); err != nil {
-			return fmt.Errorf("the answer is not JSON, which --output-schema requires: %w", err)
+			return fmt.Errorf("the answer is not JSON, which %s requires: %w", by, err)
 		}
 		if err := resolved.Validate(value); err != nil {
 			return fmt.Errorf(

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
 // What Parse accepts follows the schema, and what follows the schema has a summary.
 func TestParse(t *testing.T) {
-	check, err := oneturn.Conform(review.Schema())
+	check, err := oneturn.Conform(review.Schema(), "settle review")
 	if err != nil {
 		t.Fatal(err)
 	}
