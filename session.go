@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool"
+	"github.com/settle-agent/settle/tool/family"
 )
 
 // Session is an open session.
@@ -134,6 +135,21 @@ func (s *Session) SetModel(ctx context.Context, m model.Config) error {
 // keeps its tools. The next request begins with a prefix change (C21).
 func (s *Session) SetTools(ctx context.Context, instead []string, tools ...tool.Tool) error {
 	return s.actor.SetTools(ctx, instead, tools)
+}
+
+// ToolNames returns settle's names of the tools that the model receives in the session's next turns.
+func (s *Session) ToolNames(ctx context.Context) ([]string, error) {
+	set, err := s.actor.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := s.Model()
+	view := family.New(family.Family(m.Family), family.Offer(m.Offer), set)
+	var names []string
+	for _, spec := range view.Specs() {
+		names = append(names, view.Name(spec.Name))
+	}
+	return names, nil
 }
 
 // Model returns the model of the session's next turns.

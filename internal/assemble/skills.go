@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
@@ -44,6 +45,13 @@ func PluginSources(list []plugin.Plugin) (out []skills.Plugin) {
 		})
 	}
 	return out
+}
+
+// Plugins returns the plugins that the agent's sessions use.
+func (a *Agent) Plugins() []plugin.Plugin {
+	return slices.DeleteFunc(
+		slices.Clone(a.from.Settings.Plugins), func(p plugin.Plugin) bool { return !p.Used() },
+	)
 }
 
 func below(root string, paths []string) (out []string) {

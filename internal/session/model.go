@@ -39,3 +39,17 @@ func (s *Session) SetTools(ctx context.Context, instead []string, tools []tool.T
 		return ErrClosed
 	}
 }
+
+// Tools returns the tools of the next turns.
+func (s *Session) Tools(ctx context.Context) (*tool.Set, error) {
+	set := make(chan *tool.Set, 1)
+	if err := s.do(ctx, func() { set <- s.config.Turn.Tools }); err != nil {
+		return nil, err
+	}
+	select {
+	case tools := <-set:
+		return tools, nil
+	case <-s.done:
+		return nil, ErrClosed
+	}
+}

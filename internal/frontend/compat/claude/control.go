@@ -195,7 +195,7 @@ func (d *driver) initialized(out map[string]any) (any, error) {
 	}
 	out["models"] = d.models()
 	if d.session != nil {
-		out["commands"] = slashList(d.session)
+		out["commands"], out["agents"] = slashList(d.session), agentsOf(d.session.Agent)
 	}
 	return out, nil
 }
@@ -219,10 +219,11 @@ func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 		return err
 	}
 	if len(r.Agents) > 0 {
-		d.warn("agents were ignored, because settle has none: " + strings.Join(names(r.Agents), ", "))
+		d.warn("the client's agents were ignored, because settle reads agents from files: " +
+			strings.Join(names(r.Agents), ", "))
 	}
 	if len(r.Plugins) > 0 {
-		d.warn("plugins were ignored, because settle has none")
+		d.warn("the client's plugins were ignored: only the user adds plugins, with settle plugins add")
 		out["plugins_applied"] = false
 	}
 	if len(r.Disallowed) > 0 {

@@ -29,8 +29,8 @@ type alias struct {
 	// path is the argument, of settle's, that names a file: Claude's are
 	// absolute.
 	path string
-	// fixed are arguments of Claude's tool that settle's tool lacks, with their required
-	// values.
+	// fixed are required arguments of Claude's tool that settle's tool lacks or can omit, with
+	// the values that they have then.
 	fixed map[string]any
 }
 
@@ -64,9 +64,9 @@ func aliases() []alias {
 			claude: "Task",
 			also:   []string{"Agent"},
 			fields: map[string]string{
-				"background": "run_in_background",
+				"background": "run_in_background", "agent": "subagent_type",
 			},
-			fixed: map[string]any{"subagent_type": "general-purpose"},
+			fixed: map[string]any{"subagent_type": plainAgent},
 		},
 		{settle: ask.Name, claude: askName},
 		{settle: plan.ProposeName, claude: "ExitPlanMode"},
@@ -80,6 +80,9 @@ func aliases() []alias {
 		},
 	}
 }
+
+// plainAgent is Claude's name of an agent of no kind.
+const plainAgent = "general-purpose"
 
 // aliasOf returns how clients know a tool of settle's.
 func aliasOf(settle string) alias {
@@ -145,7 +148,9 @@ func (a alias) input(arguments, dir string) map[string]any {
 		out[name] = translated(value, a.member)
 	}
 	for name, value := range a.fixed {
-		out[name] = value
+		if _, given := out[name]; !given {
+			out[name] = value
+		}
 	}
 	return out
 }

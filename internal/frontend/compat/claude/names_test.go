@@ -21,6 +21,16 @@ func TestNamesOfTools(t *testing.T) {
 			"plan", `{"plan":[{"step":"Look.","status":"pending"},7]}`,
 			"TodoWrite", `{"todos":[{"activeForm":"Look.","content":"Look.","status":"pending"},7]}`, `{"plan":[{"status":"pending","step":"Look."},7]}`,
 		},
+		{
+			"task", `{"agent":"look","description":"d","prompt":"p"}`,
+			"Task", `{"description":"d","prompt":"p","subagent_type":"look"}`,
+			`{"agent":"look","description":"d","prompt":"p"}`,
+		},
+		{
+			"task", `{"description":"d","prompt":"p"}`,
+			"Task", `{"description":"d","prompt":"p","subagent_type":"general-purpose"}`,
+			`{"description":"d","prompt":"p"}`,
+		},
 		{"job", `{"action":"list"}`, "Job", `{"action":"list"}`, `{"action":"list"}`},
 		{"mine", `{"n":12345678901234567890}`, "mine", `{"n":12345678901234567890}`, `{"n":12345678901234567890}`},
 		{"shell", `{"command":`, "Bash", `{"arguments":"{\"command\":"}`, ""},

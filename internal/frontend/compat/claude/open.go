@@ -19,6 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/scope"
+	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -27,7 +28,6 @@ type sessionState struct {
 	id        string
 	session   *assemble.Opened
 	failure   error        // why there is none
-	tools     []string     // that the model gets, by Claude's names
 	childText bool         // forwardSubagentText
 	window    atomic.Int64 // what the model can read, in tokens; 0 if unknown
 }
@@ -150,8 +150,8 @@ func (d *driver) rules() {
 	}
 }
 
-// offers returns what decides which tools the model gets, and notes them.
-func (d *driver) offers(note func(string)) func(string) bool {
+// offers returns what decides which tools the model gets.
+func (d *driver) offers() func(string) bool {
 	denied := rulesFor(settle.Deny, specs(d.Disallowed...)).allTools
 	var chosen []string
 	for _, name := range specs(d.Tools...) {
@@ -164,26 +164,29 @@ func (d *driver) offers(note func(string)) func(string) bool {
 		if tool == plan.ProposeName { // offered in plan mode, if a person can accept the plan
 			return d.Asks && !slices.Contains(denied, tool)
 		}
-		if slices.Contains(denied, tool) || d.Tools != nil && !slices.Contains(chosen, tool) {
-			return false
-		}
-		note(aliasOf(tool).claude)
-		return true
+		return !slices.Contains(denied, tool) && (d.Tools == nil || slices.Contains(chosen, tool))
 	}
 }
 
-// serverTools are the servers' tools that the model gets, by Claude's names.
-func (d *driver) serverTools() (list []string) {
-	for _, name := range d.session.Agent.ServerTools {
-		list = append(list, aliasOf(name).claude)
+// offered are the tools that the model gets, by Claude's names: settle's own, then the servers'.
+func (d *driver) offered() []string {
+	list := []string{}
+	own, err := d.session.ToolNames(d.ctx)
+	if err != nil { // the session has ended
+		return list
+	}
+	own = slices.DeleteFunc(own, func(name string) bool { return strings.Contains(name, mcp.Separator) })
+	for _, name := range slices.Concat(own, d.session.Agent.ServerTools) {
+		if name = aliasOf(name).claude; !slices.Contains(list, name) {
+			list = append(list, name)
+		}
 	}
 	return list
 }
 
 // change makes the agent as the client wants it.
 func (d *driver) change(o *assemble.Options) {
-	d.tools = []string{}
-	o.Offers = d.offers(func(name string) { d.tools = append(d.tools, name) })
+	o.Offers = d.offers()
 	o.Policy, o.Attended, o.Reviewed = d.policy.inForce, true, d.hooks.reviewed
 	d.bring(o)
 	o.Append = strings.TrimSpace(o.Append + "\n\n" + d.Append)
@@ -266,19 +269,19 @@ func (d *driver) startFollowing() {
 	if d.session.Agent.Choice.Provider.KeyEnv == "ANTHROPIC_API_KEY" {
 		key = "ANTHROPIC_API_KEY"
 	}
-	none := []string{}
+	agents := agentsOf(d.session.Agent)
 	head := map[string]any{
 		"apiKeySource":        key,
 		"claude_code_version": Imitated + "-settle",
 		"cwd":                 d.Dir,
-		"tools":               slices.Concat(d.tools, d.serverTools()),
+		"tools":               d.offered(),
 		"slash_commands": slashCommands(
 			d.session,
 		),
 		"output_style": "default",
 		"skills":       skillNames(d.session.Agent),
-		"plugins":      none,
-		"agents":       none,
+		"plugins":      pluginsOf(d.session.Agent),
+		"agents":       agentNames(agents),
 		"capabilities": []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
 	}
 	t.head = func(model string) notice {

@@ -31,3 +31,38 @@ func slashList(o *assemble.Opened) []map[string]any {
 	}
 	return list
 }
+
+// agentsOf are the kinds of child agents that the model can start, as the SDK lists them.
+func agentsOf(a *assemble.Agent) []map[string]any {
+	list := []map[string]any{}
+	if a.Session.Tasks == nil {
+		return list
+	}
+	list = append(list, map[string]any{"name": plainAgent, "description": "An agent with the tools of this session"})
+	for _, k := range a.Session.Tasks.Kinds {
+		one := map[string]any{"name": k.Name(), "description": k.About}
+		if k.Model != "" {
+			one["model"] = k.Model
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// agentNames are the names of agents.
+func agentNames(list []map[string]any) []any {
+	names := []any{}
+	for _, one := range list {
+		names = append(names, one["name"])
+	}
+	return names
+}
+
+// pluginsOf are the plugins that the session uses, as the SDK lists them.
+func pluginsOf(a *assemble.Agent) []map[string]any {
+	list := []map[string]any{}
+	for _, p := range a.Plugins() {
+		list = append(list, map[string]any{"name": p.Name, "path": p.Root})
+	}
+	return list
+}

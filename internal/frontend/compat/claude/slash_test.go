@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/clienttest"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -39,6 +43,59 @@ func TestSlashCommands(t *testing.T) {
 	if r := s.next("result"); r["result"] != "Tidied." {
 		t.Errorf("%v", r)
 	}
+	_ = s.in.Close()
+	if code := s.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// The first message has what the session has: each tool that the model gets, once, the kinds of child
+// agents and the plugins.
+func TestInitHasWhatTheSessionHas(t *testing.T) {
+	s := serve(t, func(c *Config) {
+		clienttest.WriteCommands(t, c.Dir)
+		look := filepath.Join(c.Dir, ".claude", "agents", "look.md")
+		err := os.MkdirAll(filepath.Dir(look), 0o700)
+		if err == nil {
+			err = os.WriteFile(look, []byte("---\nname: look\ndescription: It looks\n---\nLook.\n"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := c.Sessions.Settings
+		c.Sessions.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+			r, err := settings(dir, given)
+			if err == nil {
+				off := plugin.Record{Name: "off", Disabled: true}
+				r.Plugins = []plugin.Plugin{{Record: plugin.Record{Name: "demo"}, Root: "/p"}, {Record: off}}
+			}
+			return r, err
+		}
+	}, script.Text("Done."))
+	s.say(control("1", `{"subtype":"initialize"}`))
+	answer := s.next("control_response")["response"].(map[string]any)["response"].(map[string]any)
+	const about = "An agent with the tools of this session"
+	if diff := cmp.Diff([]any{
+		map[string]any{"name": "general-purpose", "description": about},
+		map[string]any{"name": "look", "description": "It looks"},
+	}, answer["agents"]); diff != "" {
+		t.Error(diff)
+	}
+	s.say(user("hello", uuid1))
+	init := s.next("system/init")
+	got := []any{init["agents"], init["plugins"], init["tools"]}
+	want := []any{
+		[]any{"general-purpose", "look"},
+		[]any{map[string]any{"name": "demo", "path": "/p"}},
+		[]any{
+			"Bash", "Job", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "skill", "WebFetch",
+			"ExitPlanMode", "Task", "check_task", "message_task", "cancel_task",
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s.next("result")
 	_ = s.in.Close()
 	if code := s.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
