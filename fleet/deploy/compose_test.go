@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -61,6 +63,21 @@ func TestCompose(t *testing.T) {
 			*got != "postgres://settle:secret@database/settle" {
 			t.Errorf("the database of %s is %v", name, got)
 		}
+	}
+	worker := p.Services["worker"]
+	if !slices.ContainsFunc(worker.Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Type == types.VolumeTypeVolume && v.Target == "/data" && v.Source == ""
+	}) || !slices.Equal(worker.Tmpfs, []string{"/tmp:exec"}) {
+		t.Errorf("commands of a worker cannot run what they build: %+v, %q", worker.Volumes, worker.Tmpfs)
+	}
+	if grace := worker.StopGracePeriod; grace == nil || time.Duration(*grace) < graceSeconds*time.Second {
+		t.Errorf("a worker has %v to end", grace)
+	}
+	if test := p.Services["database"].HealthCheck.Test; !slices.Contains(test, "127.0.0.1") {
+		t.Errorf("the server of the database's set-up passes %q", test)
+	}
+	if image := p.Services["temporal"].Image; strings.HasSuffix(image, ":latest") || !strings.Contains(image, ":") {
+		t.Errorf("Temporal's image is %q", image)
 	}
 	if len(p.Services["database"].Ports) > 0 || len(p.Services["temporal"].Ports) > 0 {
 		t.Error("a server is open to the network")

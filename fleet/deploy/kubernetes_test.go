@@ -37,8 +37,11 @@ func manifest[T any](t *testing.T, name, apiVersion, kind string) *T {
 // pods are those of the manifests, by file.
 func pods(t *testing.T) map[string]corev1.PodTemplateSpec {
 	t.Helper()
+	prune := manifest[batchv1.CronJob](t, "prune.yaml", "batch/v1", "CronJob")
 	return map[string]corev1.PodTemplateSpec{
+		"command.yaml": manifest[batchv1.Job](t, "command.yaml", "batch/v1", "Job").Spec.Template,
 		"migrate.yaml": manifest[batchv1.Job](t, "migrate.yaml", "batch/v1", "Job").Spec.Template,
+		"prune.yaml":   prune.Spec.JobTemplate.Spec.Template,
 		"submit.yaml":  manifest[batchv1.Job](t, "submit.yaml", "batch/v1", "Job").Spec.Template,
 		"worker.yaml":  manifest[appsv1.Deployment](t, "worker.yaml", "apps/v1", "Deployment").Spec.Template,
 	}
@@ -99,16 +102,18 @@ func TestPods(t *testing.T) {
 				if !data {
 					t.Errorf("%s has nowhere for its data", c.Name)
 				}
-				if probe := c.LivenessProbe; probe != nil &&
-					!slices.ContainsFunc(
-						c.Ports,
-						func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal },
-					) {
-					t.Errorf("%s has no port for its probe", c.Name)
+				for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+					if probe != nil && (probe.HTTPGet.Path != "/ready" || !hasPort(c, probe.HTTPGet.Port.StrVal)) {
+						t.Errorf("%s has no port for its probe, or its probe queries the database", c.Name)
+					}
 				}
 			}
 		})
 	}
+}
+
+func hasPort(c corev1.Container, name string) bool {
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
 }
 
 func containers(p corev1.PodTemplateSpec) []corev1.Container {

@@ -151,6 +151,15 @@ func TestKubernetesCommands(t *testing.T) {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}
+	if out := run(all["command.yaml"].Spec.Containers[0]); !strings.Contains(out, "ended 2") {
+		t.Errorf("the command prints %q", out)
+	}
+	if out := run(all["prune.yaml"].Spec.Containers[0]); !strings.Contains(out, "no session began more than 30 days") {
+		t.Errorf("prune prints %q", out)
+	}
+	for _, probe := range []*corev1.Probe{worker.LivenessProbe, worker.ReadinessProbe} {
+		probed(t, strings.TrimSuffix(metrics, "/metrics")+probe.HTTPGet.Path)
+	}
 	probed(t, metrics)
 	stop()
 }

@@ -90,6 +90,6 @@ func (e *Engine) refuseAttributes(err error) {
 	}
 	e.refused = true
 	e.logger.Warn(
-		"the namespace has no search attributes for sessions; add them as docs/fleet-operations.md says", "error", err,
+		"the namespace has no search attributes for sessions; add them as docs/fleet-temporal.md says", "error", err,
 	)
 }

@@ -95,6 +95,7 @@ func TestScalersQuery(t *testing.T) {
 	if err := accept(t, p, "other", fleet.Task{Session: "elsewhere", Prompt: "work"}); err != nil {
 		t.Fatal(err)
 	}
+	p.Submit(t, fleet.Task{Session: "foreign", Prompt: "work", Tenant: "another"}) // not for these workers
 	hold(t, p, "held/1", "c")
 	claim(t, p, "runs/1", "w")
 	if err := p.Index.End(t.Context(), *claim(t, p, "ended/1", "w"), done()); err != nil {

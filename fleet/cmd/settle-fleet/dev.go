@@ -160,9 +160,11 @@ func (f *devFlags) startServers(
 		return "", err
 	}
 	d.engine.address = address
-	if other := otherFleet(os.Getenv); len(other) > 0 {
-		servers.logger.Warn("other settle-fleet commands of this environment use another fleet, and not these servers; "+
-			"unset the variables for the commands that must use these", "variables", strings.Join(other, " "))
+	if names := otherFleet(os.Getenv); len(names) > 0 {
+		servers.logger.Warn(
+			"settle-fleet commands of this environment use another fleet, and not these servers; unset the variables",
+			"variables", strings.Join(names, " "),
+		)
 	}
 	report(cmd.OutOrStdout(), "temporal", address)
 	report(cmd.OutOrStdout(), "temporal web UI", ui)
@@ -172,7 +174,8 @@ func (f *devFlags) startServers(
 // otherFleet returns which variables of an environment precede the servers of dev in other commands. They are not
 // ignored: who names a production database must not submit to a dev that somebody left running.
 func otherFleet(getenv func(string) string) []string {
-	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, func(name string) bool { return getenv(name) == "" })
+	unset := func(name string) bool { return getenv(name) == "" }
+	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, unset)
 }
 
 // publish has other commands of the user find a server.

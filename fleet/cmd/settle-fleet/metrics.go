@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -28,10 +29,8 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 	if err != nil {
 		return nil, failed(fmt.Errorf("cannot serve metrics: %w", err))
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", m.Handler())
 	server := &http.Server{
-		Handler:           mux,
+		Handler:           metricsRoutes(m.Handler()),
 		ReadHeaderTimeout: metricsTimeout,
 		WriteTimeout:      metricsTimeout,
 		IdleTimeout:       metricsTimeout,
@@ -46,6 +45,17 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 		_ = server.Close()
 		<-ended
 	}, nil
+}
+
+// metricsRoutes serves the metrics, whose answer queries the database, and /ready, which queries nothing: probes of
+// many workers must not load the database, nor fail while it is away.
+func metricsRoutes(scrape http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", scrape)
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ready\n") // the probe may have gone
+	})
+	return mux
 }
 
 // metricsTimeout bounds a scrape.
