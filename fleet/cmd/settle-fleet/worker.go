@@ -125,7 +125,8 @@ func newWorker(d *database) *cobra.Command {
 	f.define(cmd)
 	f.tenancy.define(cmd)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "",
-		"serve metrics for Prometheus at `HOST:PORT`/metrics, and /ready for probes; without a host, only to this machine")
+		"serve metrics for Prometheus at `HOST:PORT`/metrics, and /ready for probes; "+
+			"without a host, only to this machine")
 	cmd.Flags().DurationVar(&f.drain, "drain-timeout", defaultDrain,
 		"after SIGTERM, let turns that run finish for `DURATION`; longer ones continue on another worker")
 	cmd.Flags().StringVar(&f.id, "id", "", "`NAME` of the worker in Temporal and in results; default: a new one")
