@@ -50,7 +50,8 @@ type Arguments struct {
 	Line   float64 `json:"line,omitempty"`
 }
 
-func (in Arguments) title() string {
+// Title describes the call in one line.
+func (in Arguments) Title() string {
 	title := in.Action
 	if in.Name != "" {
 		title += " of " + in.Name
@@ -66,7 +67,7 @@ func (s *Servers) Tool() tool.Tool {
 	return tool.Must(tool.New(Name,
 		"Asks the language server for the definition or references of a name (path and line where it stands: exact), "+
 			"or the symbols of a file or matching a name.",
-		s.navigate, navigateSchema(), tool.ReadOnly(), tool.WithTitle(Arguments.title)))
+		s.navigate, navigateSchema(), tool.ReadOnly(), tool.WithTitle(Arguments.Title)))
 }
 
 func (s *Servers) navigate(ctx context.Context, in Arguments) (tool.Result, error) {

@@ -55,12 +55,13 @@ func (t *jobTool) tool() tool.Tool {
 				"wait for a line, a port or the end, kill one, or release one to outlive the session; the others end with it.",
 			t.run,
 			jobSchema(),
-			tool.WithTitle(JobArguments.title),
+			tool.WithTitle(JobArguments.Title),
 		),
 	)
 }
 
-func (a JobArguments) title() string { return strings.TrimSpace("job " + a.Action + " " + a.Job) }
+// Title describes the call in one line.
+func (a JobArguments) Title() string { return strings.TrimSpace("job " + a.Action + " " + a.Job) }
 
 func (t *jobTool) run(ctx context.Context, a JobArguments) (tool.Result, error) {
 	if a.Action == "list" {

@@ -53,6 +53,15 @@ func New(load Load) tool.Tool {
 
 type arguments struct{ Name, Arguments string }
 
+// Title describes a call in one line, from its arguments; "" if they cannot be read.
+func Title(args []byte) string {
+	var in arguments
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	return in.title()
+}
+
 func (in arguments) title() string { return strings.TrimSpace("skill " + in.Name + " " + in.Arguments) }
 
 func (load Load) run(_ context.Context, in arguments) (tool.Result, error) {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,11 +34,11 @@ func Tools(s Spawner, kinds ...Kind) []tool.Tool {
 		),
 		tool.Must(tool.New(NameCheck,
 			"Show the state of your agents; with wait_ms, first wait for one to end.",
-			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled("check task "))),
+			t.check, checkSchema(), tool.WithTimeout(callTimeout), tool.ReadOnly(), titled(verbCheck))),
 		tool.Must(tool.New(NameMessage, "Send a background agent a message, which it reads before its next step.",
-			t.message, messageSchema(), tool.ReadOnly(), titled("message to task "))),
+			t.message, messageSchema(), tool.ReadOnly(), titled(verbMessage))),
 		tool.Must(tool.New(NameCancel, "End a background agent. Returns its last state.",
-			t.cancel, cancelSchema(), tool.ReadOnly(), titled("cancel task "))),
+			t.cancel, cancelSchema(), tool.ReadOnly(), titled(verbCancel))),
 	}
 }
 
@@ -51,15 +52,46 @@ type tools struct {
 const callTimeout = 25 * time.Hour
 
 func titled(verb string) tool.Option {
-	return tool.WithTitle(func(r reference) string { return strings.TrimSpace(verb + r.Task) })
+	return tool.WithTitle(func(r reference) string { return r.title(verb) })
 }
 
+func (r reference) title(verb string) string { return strings.TrimSpace(verb + r.Task) }
+
+// title names the kind of agent, or the tool, and what the agent does.
 func (a Arguments) title() string {
-	if a.Description == "" {
+	if a.Description == "" && a.Agent == "" {
 		return Name
 	}
-	return "task: " + a.Description
+	return strings.TrimSuffix(cmp.Or(a.Agent, Name)+": "+a.Description, ": ")
 }
+
+// Title describes a call of one of the tools in one line, from its arguments; "" for another tool's
+// call, and for arguments that are no JSON object.
+func Title(name string, arguments []byte) string {
+	var a Arguments
+	var r reference
+	if json.Unmarshal(arguments, &a) != nil || json.Unmarshal(arguments, &r) != nil {
+		return ""
+	}
+	switch name {
+	case Name:
+		return a.title()
+	case NameCheck:
+		return r.title(verbCheck)
+	case NameMessage:
+		return r.title(verbMessage)
+	case NameCancel:
+		return r.title(verbCancel)
+	}
+	return ""
+}
+
+// The beginnings of titles; the task follows.
+const (
+	verbCheck   = "check task "
+	verbMessage = "message to task "
+	verbCancel  = "cancel task "
+)
 
 func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 	call, _ := tool.CallFrom(ctx)

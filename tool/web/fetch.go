@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -95,6 +96,15 @@ func (f *fetch) tool() tool.Tool {
 type fetchArguments struct {
 	URL  string `json:"url"`
 	Page int    `json:"page"`
+}
+
+// FetchTitle describes a call of web_fetch in one line, from its arguments; "" if they cannot be read.
+func FetchTitle(args []byte) string {
+	var in fetchArguments
+	if json.Unmarshal(args, &in) != nil {
+		return ""
+	}
+	return in.title()
 }
 
 func (in fetchArguments) title() string { return "fetch " + terminal.Short(in.URL, 200) }

@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 
 	"github.com/settle-agent/settle/tool/file"
+	"github.com/settle-agent/settle/tool/lsp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/search"
 	"github.com/settle-agent/settle/tool/shell"
+	"github.com/settle-agent/settle/tool/skill"
+	"github.com/settle-agent/settle/tool/task"
 	"github.com/settle-agent/settle/tool/web"
 )
 
@@ -73,6 +76,8 @@ type Call struct {
 	Pattern string
 	// Plan is the whole plan that a Plan sets.
 	Plan plan.Arguments
+	// Title describes the call of another tool of settle in one line.
+	Title string
 
 	patch string
 }
@@ -106,8 +111,34 @@ func New(tool, arguments, dir string) Call {
 		c.Pattern = web.Query([]byte(arguments))
 	case plan.Name:
 		c.Plan = decode[plan.Arguments](arguments)
+	default:
+		c.Title = titleOf(tool, []byte(arguments))
 	}
 	return c
+}
+
+// titleOf describes a call of settle's other tools; "" for the tools of servers, and for arguments that
+// cannot be read.
+func titleOf(tool string, arguments []byte) string {
+	switch tool {
+	case "job":
+		return titled(arguments, shell.JobArguments.Title)
+	case lsp.Name:
+		return titled(arguments, lsp.Arguments.Title)
+	case skill.Name:
+		return skill.Title(arguments)
+	case web.FetchName:
+		return web.FetchTitle(arguments)
+	}
+	return task.Title(tool, arguments)
+}
+
+func titled[T any](arguments []byte, title func(T) string) string {
+	var in T
+	if json.Unmarshal(arguments, &in) != nil {
+		return ""
+	}
+	return title(in)
 }
 
 // Paths are the files and directories that the call names, absolute.

@@ -158,3 +158,27 @@ func TestCall(t *testing.T) {
 		})
 	}
 }
+
+// Calls of settle's tools that have no field of their own have a title, and not their JSON.
+func TestTitles(t *testing.T) {
+	for _, c := range [][3]string{
+		{"task", `{"description":"find the bug","prompt":"p"}`, "task: find the bug"},
+		{"task", `{"agent":"demo:critic","description":"read it","prompt":"p"}`, "demo:critic: read it"},
+		{"task", `{"agent":"look","prompt":"p"}`, "look"},
+		{"task", `{"prompt":"p"}`, "task"},
+		{"task", `{"prompt":`, ""},
+		{"check_task", `{"task":"c1","wait_ms":5}`, "check task c1"},
+		{"check_task", `{}`, "check task"},
+		{"message_task", `{"task":"c1","message":"m"}`, "message to task c1"},
+		{"cancel_task", `{"task":"c1"}`, "cancel task c1"},
+		{"job", `{"action":"output","job":"j1"}`, "job output j1"},
+		{"skill", `{"name":"tidy","arguments":"src"}`, "skill tidy src"},
+		{"web_fetch", `{"url":"https://example.com"}`, "fetch https://example.com"},
+		{"code", `{"action":"references","name":"Open","path":"a.go"}`, "references of Open in a.go"},
+		{"files__read", `{"path":"x"}`, ""},
+	} {
+		if got := toolview.New(c[0], c[1], "/w").Title; got != c[2] {
+			t.Errorf("%s %s is %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}

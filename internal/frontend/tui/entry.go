@@ -199,6 +199,9 @@ func describe(c toolview.Call) string {
 	if c.Tool == ask.Name {
 		return terminal.OneLine("asked: " + ask.Title(c.Arguments))
 	}
+	if c.Title != "" {
+		return terminal.OneLine(c.Title)
+	}
 	return terminal.OneLine(c.Tool + " " + string(c.Arguments))
 }
 

@@ -102,6 +102,20 @@ func TestCallEntryKeepsSpacesAndUnits(t *testing.T) {
 	}
 }
 
+// A call of a tool without a form of its own is shown by its title, and a server's call by its arguments.
+func TestCallEntryHasTitle(t *testing.T) {
+	ended := event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Output: "It is in a.go."}}
+	for _, c := range [][3]string{
+		{"task", `{"agent":"look","description":"find it","prompt":"Find it."}`, "✓ look: find it"},
+		{"check_task", `{"task":"c1"}`, "✓ check task c1"},
+		{"files__read", `{"path":"x"}`, `✓ files__read {"path":"x"}`},
+	} {
+		if got := endedCall(t, c[0], c[1], ended, 80); !strings.HasPrefix(got, c[2]) {
+			t.Errorf("got\n%s\nwant %s", got, c[2])
+		}
+	}
+}
+
 // The first and the last lines of a long output are shown, and how many are between them.
 func TestCallEntryShowsBothEndsOfOutput(t *testing.T) {
 	lines := func(n int) string {
