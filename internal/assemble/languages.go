@@ -34,9 +34,10 @@ func (o Options) languageServers() languageServers {
 	}
 }
 
-// openLanguages prepares the installed language servers, and reports whether the directory
-// is a project of one. Language servers run on this machine only.
-func (t *sessionTools) openLanguages() (project bool) {
+// openLanguages prepares the installed language servers, and reports whether the model is offered
+// the tool that asks them: the directory is a project of one, and one can start in the mode in force.
+// Language servers run on this machine only.
+func (t *sessionTools) openLanguages() (offersCode bool) {
 	if t.lsp.Use == config.LSPOff || t.remote != nil {
 		return false
 	}
@@ -51,7 +52,8 @@ func (t *sessionTools) openLanguages() (project bool) {
 		Dir: dir, Env: t.withoutSecrets, Marker: t.info.Marker, Lock: t.info.Lock, Languages: installed,
 		Timeout: t.lsp.Timeout, Version: t.lsp.version, Logger: t.logger,
 	}.Under(t.languageRules))
-	return slices.ContainsFunc(installed, func(l lsp.Language) bool { return l.ServesProject(dir) })
+	_, why := t.languageSandbox() // a later mode can differ, but a session keeps its tools (C21)
+	return why == nil && slices.ContainsFunc(installed, func(l lsp.Language) bool { return l.ServesProject(dir) })
 }
 
 // withoutSecrets returns the environment of commands that run without an approval.

@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -109,6 +111,42 @@ func TestLanguageServersNeedPermissionInReadOnlyMode(t *testing.T) {
 	s = languageTools(config.LSPOn, &mode, config.SandboxAuto)
 	if in, err := s.languageSandbox(); in != event.ReadOnly || err != nil {
 		t.Errorf("with lsp.use = \"on\": sandbox %q, %v", in, err)
+	}
+}
+
+// The model is offered the tool that asks language servers only where one can start.
+func TestLanguageServersThatCannotStartAreNotOffered(t *testing.T) {
+	dir, programs := t.TempDir(), t.TempDir()
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\n"), 0o600),
+		os.WriteFile(filepath.Join(programs, "gopls"), []byte("#!/bin/sh\n"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		use   string
+		mode  Mode
+		offer bool
+	}{
+		{config.LSPAuto, Mode{Permission: settle.Allow}, true},
+		{config.LSPAuto, Mode{Permission: settle.Ask, Sandbox: event.Workspace}, true},
+		{config.LSPAuto, Mode{Permission: settle.Ask}, false},
+		{config.LSPOn, Mode{Permission: settle.Ask}, true},
+		{config.LSPAuto, Mode{Permission: settle.Deny, Sandbox: event.Workspace}, false},
+		{config.LSPOn, Mode{Permission: settle.Deny, Sandbox: event.Workspace}, true},
+		{config.LSPAuto, ReviewMode(), false},
+	} {
+		s := languageTools(tt.use, &tt.mode, config.SandboxAuto)
+		s.info.WorkDir, s.lsp.path, s.lsp.Servers = dir, programs, []string{"gopls"}
+		if got := s.openLanguages(); got != tt.offer {
+			t.Errorf("%s, %+v: the tool is offered: %t", tt.use, tt.mode, got)
+		}
+		if s.languages == nil {
+			t.Fatal("there are no servers for a later mode")
+		}
+		if err := s.languages.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
