@@ -40,11 +40,13 @@ func TestContinuingAllowsNotMore(t *testing.T) {
 	p := newPlace(t)
 	down := []string{"-m", "chat/m", "--base-url", "http://127.0.0.1:1/v1", "--retries", "0", "--retry-for", "0"}
 	for want, args := range map[string][]string{
-		" --permission deny PROMPT":                     {"review", "the parser"},
-		" --permission allow PROMPT":                    {"review", "--permission", "allow", "the parser"},
-		" --permission deny --sandbox auto PROMPT":      {"run", "--permission", "deny", "--sandbox", "auto", "hello"},
-		" --plan --sandbox-network off PROMPT":          {"run", "--plan", "--sandbox-network", "off", "hello"},
-		" --permission allow --sandbox-mode read-only ": {"run", "--permission", "allow", "--sandbox-mode", "read-only", "hello"},
+		" --permission deny PROMPT":                {"review", "the parser"},
+		" --permission allow PROMPT":               {"review", "--permission", "allow", "the parser"},
+		" --permission deny --sandbox auto PROMPT": {"run", "--permission", "deny", "--sandbox", "auto", "hello"},
+		" --plan --sandbox-network off PROMPT":     {"run", "--plan", "--sandbox-network", "off", "hello"},
+		" --permission allow --sandbox-mode read-only ": {
+			"run", "--permission", "allow", "--sandbox-mode", "read-only", "hello",
+		},
 	} {
 		cmd := p.command(append(args, down...)...)
 		out, err := cmd.CombinedOutput()

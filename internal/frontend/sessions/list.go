@@ -33,10 +33,8 @@ func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) 
 	for _, b := range tree(list) {
 		e := b.Entry
 		rows = append(rows, []string{
-			e.Session, e.Updated.Local().Format(time.DateTime), state(e) +
-				where(
-					dataDir, e.Session,
-				), terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) +
+			e.Session, e.Updated.Local().Format(time.DateTime), stateIn(dataDir, e),
+			terminal.Short(e.Model, maxCell), b.mark() + terminal.Short(e.Title, maxCell) +
 				ownWorktree(dataDir, e),
 		})
 	}
@@ -63,7 +61,7 @@ func narrow(to io.Writer, dataDir string, list []branch, width int) error {
 	for n, b := range list {
 		rows[n] = []string{
 			cmp.Or(ids[b.Session], b.Session), b.Updated.Local().Format(shortTime),
-			state(b.Entry) + where(dataDir, b.Session), terminal.Short(b.Model, maxModel),
+			stateIn(dataDir, b.Entry), terminal.Short(b.Model, maxModel),
 		}
 		if several {
 			rows[n] = append(rows[n], terminal.Short(filepath.Base(b.Dir), maxDir))
@@ -148,6 +146,15 @@ func tree(list []catalogue.Entry) []branch {
 // maxCell is how many characters of a model and of a title the table shows.
 const maxCell = 60
 
+// stateIn is the state of a session, whether a client has archived it, and the process that has it open.
+func stateIn(dataDir string, e catalogue.Entry) string {
+	words := state(e)
+	if store.IsArchived(dataDir, e.Session) {
+		words += ", archived"
+	}
+	return words + where(dataDir, e.Session)
+}
+
 // state describes a session's state in a word, and states how many of its calls are held.
 func state(e catalogue.Entry) string {
 	words := ending(e)
@@ -194,7 +201,9 @@ type line struct {
 	Updated time.Time     `json:"updated"`
 	Problem string        `json:"problem,omitempty"`
 	Parent  string        `json:"parent,omitempty"`
-	Host    *attach.Host  `json:"host,omitempty"`
+	// Archived reports that a client of the app-server has put the session away.
+	Archived bool         `json:"archived,omitempty"`
+	Host     *attach.Host `json:"host,omitempty"`
 }
 
 // ListJSON writes the sessions as JSON, one a line.
@@ -208,7 +217,7 @@ func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Que
 	for n, e := range list {
 		lines[n] = line{
 			e.Session, e.Dir, e.Title, e.Model, e.Outcome, e.Reason, e.Running, e.Asks, e.Held, e.Created.UTC(),
-			e.Updated.UTC(), e.Problem, e.Parent, nil,
+			e.Updated.UTC(), e.Problem, e.Parent, store.IsArchived(dataDir, e.Session), nil,
 		}
 		if host, known := attach.HostOf(dataDir, e.Session); known {
 			lines[n].Host = &host

@@ -2,12 +2,15 @@ package sessions
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -42,6 +45,41 @@ func TestNarrowListFits(t *testing.T) {
 			if got := terminal.TextWidth(strings.TrimSuffix(line, "\n")); got > test.width {
 				t.Errorf("%d columns: %q", got, line)
 			}
+		}
+	}
+}
+
+// Every list marks a session that a client has archived.
+func TestListMarksArchivedSessions(t *testing.T) {
+	dir := t.TempDir()
+	for _, id := range []string{"one", "two"} {
+		l, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: id})
+		if err == nil {
+			opened := []event.Event{{Data: event.SessionOpened{Dir: "/w"}}}
+			err = l.Update(func(event.State) []event.Event { return opened })
+			err = errors.Join(err, l.Close(t.Context()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Archive(dir, "one"); err != nil {
+		t.Fatal(err)
+	}
+	var table, lines bytes.Buffer
+	if err := errors.Join(
+		List(t.Context(), &table, dir, catalogue.Query{}), ListJSON(t.Context(), &lines, dir, catalogue.Query{}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{table.String(), lines.String()} {
+		for line := range strings.Lines(list) {
+			if strings.Contains(line, "archived") != strings.Contains(line, "one") {
+				t.Errorf("got %s", line)
+			}
+		}
+		if strings.Count(list, "archived") != 1 {
+			t.Errorf("got %s", list)
 		}
 	}
 }
