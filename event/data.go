@@ -175,7 +175,7 @@ type TurnAborted struct {
 	Limit   Limit  `json:"limit,omitempty"`
 	Message string `json:"message,omitempty"`
 	// StoppedAt is the time of the last event before the host died, if the reason is crashed. The
-	// time of this event is that of the recovery.
+	// time of this event is the time of the recovery.
 	StoppedAt time.Time `json:"stopped_at,omitzero"`
 	Summary
 }

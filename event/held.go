@@ -14,7 +14,7 @@ import (
 //
 //	waits ─ InputAccepted with HeldVerdict ─► approved ─ taken by a turn ─► runs as a new item
 //	  ▲                                   └─► denied                   │
-//	  └── the input is dropped, or the host of the turn ends first ────┘
+//	  └── the input is dropped, or the turn is ended first ────────────┘
 type HeldCall struct {
 	// ID is a hash of the session, the call, its directory and all that the question showed,
 	// so that a verdict about one call never fits another.
@@ -25,10 +25,14 @@ type HeldCall struct {
 	// Verdict is the input with the verdict that counts; nil while the call waits for one. It is
 	// Held while it waits for another input that takes it along.
 	Verdict *Input
+	// Run is the call that the approval began, as a new item; nil before that, and for a denial. Next is
+	// the id of the held call that Run became, since settle asked again and stopped then; else empty.
+	Run  *Item
+	Next string
 }
 
-// Question returns the question of the held call, as an approval that waits. Its id is that of
-// the held call.
+// Question returns the question of the held call, as an approval that waits. It has the id
+// of the held call.
 func (h HeldCall) Question() *Approval {
 	a := *h.Approval
 	a.Approval, a.Ended, a.Held = h.ID, nil, true
@@ -86,7 +90,15 @@ func (s State) EverHeld() (out []HeldCall) {
 		}
 	}
 	for n := range out {
-		out[n].Verdict = s.verdict(out[n])
+		out[n].Verdict, out[n].Run = s.verdict(out[n])
+	}
+	for n, h := range out {
+		if h.Run == nil {
+			continue
+		}
+		if k := slices.IndexFunc(out, func(next HeldCall) bool { return next.Item == h.Run }); k >= 0 {
+			out[n].Next = out[k].ID
+		}
 	}
 	return out
 }
@@ -113,7 +125,11 @@ func (s State) Holds(t *Turn, i *Item) bool {
 		return false
 	}
 	a := t.question(i)
-	return a != nil && s.verdict(HeldCall{Turn: t, Item: i, Approval: a}) == nil
+	if a == nil {
+		return false
+	}
+	verdict, _ := s.verdict(HeldCall{Turn: t, Item: i, Approval: a})
+	return verdict == nil
 }
 
 // question returns the call's last question for a person if its answer did not come, or
@@ -135,43 +151,60 @@ func (t *Turn) question(i *Item) (last *Approval) {
 }
 
 // verdict returns the input with the verdict that counts: the latest one that was not dropped
-// and whose turn, if any, did not lose its host before it did what was decided.
+// and whose turn, if any, was not ended before it did what was decided. It also returns the call that
+// the turn began for it.
 //
 // The verdict names the turn and the item, which a copy of the session has as well; its ids of
 // held calls are others.
-func (s State) verdict(h HeldCall) *Input {
+func (s State) verdict(h HeldCall) (*Input, *Item) {
 	fits := func(in Input) bool {
 		return in.HeldCall != nil && in.HeldCall.Turn == h.Turn.ID && in.HeldCall.Item == h.Item.ID
 	}
 	if n := slices.IndexFunc(s.Waiting, fits); n >= 0 {
-		return &s.Waiting[n]
+		return &s.Waiting[n], nil
 	}
 	for _, t := range slices.Backward(s.Turns) {
 		if n := slices.IndexFunc(t.Inputs, fits); n >= 0 {
 			in := t.Inputs[n]
-			if t.lost(&in) {
-				return nil
+			run := t.run(&in)
+			if t.lost(&in, run) {
+				return nil, nil
 			}
 			in.Held = false // it was, until the turn took it
-			return &in
+			return &in, run
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// lost reports whether the turn lost its host before it started the call that the input
-// approved, or requested approval again.
-func (t *Turn) lost(in *Input) bool {
-	if !in.RunsCall() || !t.lostHost() {
-		return false
+// run returns the call that the turn began for the input, or nil.
+func (t *Turn) run(in *Input) *Item {
+	if !in.RunsCall() {
+		return nil
 	}
 	n := slices.IndexFunc(t.Items, func(i *Item) bool { return i.Attempt == "" && i.content.CallID == in.ID })
 	if n < 0 {
-		return true
+		return nil
 	}
-	i := t.Items[n]
-	return !i.Started && i.Status == ItemAborted &&
-		!slices.ContainsFunc(t.Approvals, func(a *Approval) bool { return a.Call == i.ID })
+	return t.Items[n]
+}
+
+// lost reports whether the turn was ended before it started the call that the input approved, or a person
+// denied the call after all. If the host ended after it asked again, the new question is held instead.
+func (t *Turn) lost(in *Input, run *Item) bool {
+	switch {
+	case !in.RunsCall() || t.Cause == nil || t.Cause.Outcome != Aborted:
+		return false
+	case run == nil:
+		return true
+	case run.Started || run.Status != ItemAborted:
+		return false
+	}
+	questions := slices.DeleteFunc(slices.Clone(t.Approvals), func(a *Approval) bool { return a.Call != run.ID })
+	if t.lostHost() {
+		return len(questions) == 0
+	}
+	return !slices.ContainsFunc(questions, func(a *Approval) bool { return a.Ended.Verdict == Denied })
 }
 
 // heldID returns the hash that identifies the held call.

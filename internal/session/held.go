@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func isReleasable(state event.State, h event.HeldCall) bool {
 		!slices.ContainsFunc(state.Waiting, func(i event.Input) bool { return !i.Held && !i.Command })
 }
 
-// isHeld reports whether the id is that of a held call.
+// isHeld reports whether a held call has the id.
 func (s *Session) isHeld(id string) (is bool) {
 	s.log().View(func(state event.State) { _, is = state.HeldCall(id) })
 	return is
@@ -85,6 +86,50 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 	return out, nil
 }
 
+// checkUnattended returns why an approved call would not run where no person can be asked: it would be asked
+// about again, or denied. Its verdict is not taken, so that a person can still decide.
+func (s *Session) checkUnattended(v *event.HeldVerdict) error {
+	u, is := s.config.Turn.Approver.(unattended)
+	var h event.HeldCall
+	var known bool
+	s.log().View(func(state event.State) { h, known = state.HeldCall(v.Call) })
+	if !is || !known || v.Verdict != event.Approved || h.Verdict != nil && !h.Verdict.Held {
+		return nil
+	}
+	c, tools := h.Item.Content(), s.config.Turn.Tools
+	arguments := json.RawMessage(c.Arguments)
+	why := ""
+	if x, ok := tools.Lookup(c.Name); !ok {
+		why = fmt.Sprintf("there is no tool %q here", c.Name)
+	} else {
+		why = u.refusal(h, approval.Call{
+			Turn: h.Turn.ID, Attempt: h.Item.Attempt, Item: h.Item.ID, Tool: x.Spec(),
+			Title:     s.config.Turn.Redact.String(tools.Title(c.Name, arguments)),
+			Arguments: c.Arguments, Starts: tools.Starts(c.Name, arguments),
+		})
+	}
+	if why == "" {
+		return nil
+	}
+	return &approval.MisfitError{Why: fmt.Sprintf("the held call would not run: %s; it stays held. Approve it where "+
+		"a person can be asked, such as on a terminal", s.config.Turn.Redact.String(why))}
+}
+
+// refusal returns why the held call would not run without a person; empty if it would.
+func (u unattended) refusal(h event.HeldCall, call approval.Call) string {
+	j := u.judge.Judge(call)
+	call.Places = j.Places
+	var dir string
+	u.log.View(func(s event.State) { dir = s.Host.Dir })
+	switch {
+	case j.Decision == event.Deny:
+		return j.Why
+	case !u.same(h, dir, call, j):
+		return "its rule, files, directory or sandbox has changed since the question"
+	}
+	return ""
+}
+
 // changedSince begins the reason of a question that is asked again.
 const changedSince = "it is not what was approved before: its rule, files, directory or sandbox have changed; "
 
@@ -106,7 +151,7 @@ func (b heldAnswer) grant(j approval.Judgement) turn.Grant {
 // approvedBefore returns the answer of a person, if the call is a held call that they approved.
 func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (out heldAnswer) {
 	var before event.HeldCall
-	var moved bool
+	var dir string
 	a.log.View(func(s event.State) {
 		t := s.Running()
 		if t == nil || t.ID != call.Turn {
@@ -125,20 +170,23 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (ou
 				before, out.held, out.permission = h, true, v.Permission
 			}
 		}
-		moved = out.held && before.Turn.Dir != s.Host.Dir
+		dir = s.Host.Dir
 	})
-	if !out.held {
-		return out
-	}
+	out.same = out.held && a.same(before, dir, call, j)
+	return out
+}
+
+// same reports whether the question about a held call would be the same now, in the directory.
+func (a *Approvals) same(before event.HeldCall, dir string, call approval.Call, j approval.Judgement) bool {
 	now, err := a.requestOf(call, j)
 	was := before.Approval
 	confined := !was.Sandbox.On() || was.Sandbox == now.Sandbox
-	out.same = err == nil && !moved && confined && now.Text == was.Text && now.Tool == was.Tool &&
+	same := err == nil && before.Turn.Dir == dir && confined && now.Text == was.Text && now.Tool == was.Tool &&
 		slices.Equal(now.Places, was.Places)
 	if j.Decision == event.Ask {
-		out.same = out.same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
+		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
 	}
-	return out
+	return same
 }
 
 // compared returns the judgement of a call, which asks about a held call that is not what was

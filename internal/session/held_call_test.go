@@ -33,8 +33,35 @@ func (r reasoned) Judge(approval.Call) approval.Judgement {
 }
 func (reasoned) Remember(approval.Call) {}
 
+// denying is a judge that denies every call, for a reason.
+type denying struct{ why string }
+
+func (d denying) Judge(approval.Call) approval.Judgement {
+	return approval.Judgement{Decision: event.Deny, Why: d.why}
+}
+func (denying) Remember(approval.Call) {}
+
 // host opens the session on the disk, in a directory, with a judge; a nil judge lets no person answer.
 func host(t *testing.T, d *disk, dir string, judge approval.Judge, m *script.Model) *bench {
+	t.Helper()
+	if judge == nil {
+		return unattended(t, d, dir, reasoned{"a"}, m)
+	}
+	return hostOf(t, d, dir, m, func(c *session.Config) {
+		c.Approvals = session.NewApprovals(c.Log, judge, nil)
+		c.Turn.Approver = c.Approvals
+	})
+}
+
+// unattended is host without a person who can answer.
+func unattended(t *testing.T, d *disk, dir string, judge approval.Judge, m *script.Model) *bench {
+	t.Helper()
+	return hostOf(t, d, dir, m, func(c *session.Config) {
+		c.Turn.Approver = session.NewApprovals(c.Log, judge, nil).Unattended()
+	})
+}
+
+func hostOf(t *testing.T, d *disk, dir string, m *script.Model, approve func(*session.Config)) *bench {
 	t.Helper()
 	set, err := tool.NewSet(call("look", time.Second), call("propose_plan", time.Second))
 	if err != nil {
@@ -49,12 +76,7 @@ func host(t *testing.T, d *disk, dir string, judge approval.Judge, m *script.Mod
 		Requests:  turn.Requests{Model: model.Config{Provider: m}},
 		Execution: turn.Execution{Tools: set, Dir: dir},
 	}}
-	if judge == nil {
-		c.Turn.Approver = session.NewApprovals(log, reasoned{"a"}, nil).Unattended()
-	} else {
-		c.Approvals = session.NewApprovals(log, judge, nil)
-		c.Turn.Approver = c.Approvals
-	}
+	approve(&c)
 	s, err := session.Open(c)
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +204,93 @@ func TestHeldCallIsAskedAgainWhenChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person who interrupts the second question has not decided: the call stays held, and runs when it is
+// approved again and nothing has changed.
+func TestInterruptedSecondQuestionKeepsCallHeld(t *testing.T) {
+	bubble(t, "interrupted", func(t *testing.T) {
+		d, h := held(t)
+		b := host(t, d, "/work", reasoned{"b"}, script.New())
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if n := len(b.state().OpenApprovals()); n != 1 {
+			t.Fatalf("%d questions", n)
+		}
+		if _, err := b.Interrupt(t.Context(), session.Request{By: "user"}); err != nil {
+			t.Fatal(err)
+		}
+		b = host(t, b.end(), "/work", reasoned{"a"}, script.New(script.Text("done")))
+		defer b.end()
+		if list := b.state().HeldCalls(); len(list) != 1 || list[0].ID != h.ID {
+			t.Fatalf("held: %+v", list)
+		}
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		turns := b.state().Turns
+		if last := turns[len(turns)-1]; last.Cause.Outcome != event.Completed || !last.Items[0].Started {
+			t.Errorf("the last turn: %+v", last)
+		}
+	})
+}
+
+// Without a person, a verdict about a call that would be asked about again, or denied, is not taken.
+func TestHeldCallIsNotApprovedUnattended(t *testing.T) {
+	for name, now := range map[string]struct {
+		dir, words string
+		judge      approval.Judge
+	}{
+		"rule":      {"/work", "has changed", reasoned{"b"}},
+		"directory": {"/other", "has changed", reasoned{"a"}},
+		"deny":      {"/work", "no writes", denying{"no writes"}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			d, h := held(t)
+			b := unattended(t, d, now.dir, now.judge, script.New(script.Text("done")))
+			err := b.Answer(t.Context(), verdictOn(h, event.Approved))
+			if !errors.As(err, new(*approval.MisfitError)) || !strings.Contains(err.Error(), now.words) {
+				t.Errorf("the verdict: %v", err)
+			}
+			time.Sleep(time.Minute)
+			if s := b.state(); len(s.Turns) != 1 || len(s.HeldCalls()) != 1 || len(s.Waiting) != 0 {
+				t.Errorf("%d turns, %d held calls, waiting %+v", len(s.Turns), len(s.HeldCalls()), s.Waiting)
+			}
+			if err := b.Answer(t.Context(), verdictOn(h, event.Denied)); err != nil {
+				t.Errorf("a denial: %v", err)
+			}
+			b.end()
+		})
+	}
+}
+
+// What became of a held call is known: the call that ran for it, and the held call that follows it.
+func TestHeldCallNamesWhatBecameOfIt(t *testing.T) {
+	bubble(t, "again", func(t *testing.T) {
+		d, h := held(t)
+		b := host(t, d, "/work", reasoned{"b"}, script.New())
+		if err := b.Answer(t.Context(), verdictOn(h, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		b = host(t, b.end(), "/work", reasoned{"b"}, script.New(script.Text("done")))
+		defer b.end()
+		s := b.state()
+		next := s.HeldCalls()[0]
+		if was, _ := s.HeldCall(h.ID); was.Next != next.ID || was.Run != next.Item || was.Run.Started {
+			t.Errorf("the first: %+v", was)
+		}
+		if err := b.Answer(t.Context(), verdictOn(next, event.Approved)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if was, _ := b.state().HeldCall(next.ID); was.Next != "" || was.Run == nil || !was.Run.Started {
+			t.Errorf("the second: %+v", was)
+		}
+	})
 }
 
 // A denial starts no turn: the model receives it with the next input.

@@ -64,6 +64,9 @@ func (s *Session) submit(ctx context.Context, in run.Input, expanded *expansion)
 	}
 	if in.HeldCall != nil { // the log has the rest of it
 		in = run.Input{ID: in.ID, HeldCall: in.HeldCall, Hold: in.Hold, Last: in.Last, By: in.By, Text: heldInput}
+		if err := s.checkUnattended(in.HeldCall); err != nil {
+			return Receipt{}, err
+		}
 	}
 	if err := checkInput(in); err != nil {
 		return Receipt{}, err
