@@ -27,6 +27,15 @@ func (u *UI) heldQuestions() []*event.Approval {
 	return h.all
 }
 
+// askHeldAgain shows the questions again of calls that the turn should have run, if they are still held.
+func (u *UI) askHeldAgain(t *event.Turn) {
+	for _, in := range t.Inputs {
+		if in.HeldCall != nil {
+			delete(u.questions.answeredIDs, in.HeldCall.Call)
+		}
+	}
+}
+
 func questionsOf(held []event.HeldCall) (out []*event.Approval) {
 	for _, call := range held {
 		out = append(out, call.Question())

@@ -20,15 +20,15 @@ import (
 
 var errHostIsDead = errors.New("pid 7 (detached) does not host the session any more")
 
-// guest is a conversation whose host can be killed.
-type guest struct {
+// attachedTalk is a conversation whose host can be killed.
+type attachedTalk struct {
 	talk
 	dead context.Context //nolint:containedctx // ends with the host
 }
 
-func (guest) Host() string { return "pid 7 (detached)" }
+func (attachedTalk) Host() string { return "pid 7 (detached)" }
 
-func (g guest) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
+func (g attachedTalk) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -41,14 +41,14 @@ func (g guest) Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event,
 	}
 }
 
-func (g guest) Answer(ctx context.Context, a settle.Answer) error {
+func (g attachedTalk) Answer(ctx context.Context, a settle.Answer) error {
 	if g.dead.Err() != nil {
 		return errHostIsDead
 	}
 	return g.talk.Answer(ctx, a)
 }
 
-func (g guest) Interrupt(ctx context.Context, i settle.Interruption) (settle.Outcome, error) {
+func (g attachedTalk) Interrupt(ctx context.Context, i settle.Interruption) (settle.Outcome, error) {
 	if g.dead.Err() != nil {
 		return settle.Outcome{}, errHostIsDead
 	}
@@ -70,7 +70,7 @@ func (k killable) Open(ctx context.Context, id string) (Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return guest{c.(talk), k.dead}, nil
+	return attachedTalk{c.(talk), k.dead}, nil
 }
 
 func (killable) Close(context.Context, Conversation, event.Reason, string) error { return nil }
@@ -101,7 +101,7 @@ func TestLostQuestionIsNotAnswered(t *testing.T) {
 		"words": {"shell", `{"command":"rm -r docs"}`, "1 allow once", "i use git"},
 		"form":  {ask.Name, `{"questions":[{"question":"Which name?"}]}`, "Your answer:", "app"},
 		"menu": {
-			ask.Name, `{"questions":[{"question":"Which one?","options":[{"label":"a"},{"label":"b"}]}]}`, "› 1 a", "",
+			ask.Name, `{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}]}]}`, "› 1 a", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -168,9 +168,11 @@ func (u *UI) react(c transcript.Change) {
 	ended := c.Thing == transcript.Turn && c.What == transcript.Ended
 	if ended {
 		u.freeMemoryLater()
+		u.askHeldAgain(c.Turn)
 	}
 	if ended && c.Turn.Cause.Reason == event.Interrupted && len(c.Turn.Items) == 0 && c.Turn.Interrupt != nil &&
-		u.interrupts.turn == c.Turn.ID && u.input.editor.empty() && len(c.Turn.Inputs) == 1 {
+		u.interrupts.turn == c.Turn.ID && u.input.editor.empty() && len(c.Turn.Inputs) == 1 &&
+		c.Turn.Inputs[0].HeldCall == nil {
 		u.edit(&c.Turn.Inputs[0]) // the turn produced nothing: the person can change the input and send it again
 	}
 }
