@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
 	"github.com/settle-agent/settle/tool/plan"
 )
@@ -38,10 +40,12 @@ variable or your configuration can only make it stricter. For a plan, --permissi
 chooses the permission of the work; without it and without a configured one, the
 work asks. If the call's
 files, links, directory or sandbox, or the reason of the question, have changed
-since, settle asks again; without a terminal, the call is denied and the exit code
-tells how the turn ended. A call that has a verdict already does not run again: the
-exit code is 1. If settle stopped after the verdict and before the call, or you
-interrupted the turn before it, approve it again to run it.`
+since, settle asks again. If no person can be asked, or a rule denies the call now,
+it stays held and the exit code is 2; the same holds for a plan whose work would ask.
+If the call does not run for another reason, standard error says so and the exit code
+is 1. A call that has a verdict already does not run again: the exit code is 1. If
+settle stopped after the verdict and before the call, or you interrupted the turn
+before it, approve it again to run it.`
 
 func newApprovals(s *streams) *cobra.Command {
 	var asJSON bool
@@ -115,6 +119,9 @@ func newApprove(s *streams) *cobra.Command {
 			return failed(err)
 		}
 		f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
+		if h.Approval.Tool == plan.ProposeName && slices.Contains(event.PlanModes(), answer.Permission) {
+			f.work = answer.Permission
+		}
 		f.worktree.outside = true
 		if w := assemble.RecordedWorktree(dir, h.Session); w != nil && w.Dir == h.Turn.Dir {
 			f.dir, f.worktree.outside = w.From, false // the worktree may be gone, and is made again
@@ -172,6 +179,38 @@ func (f *runFlags) heldPlans(r *config.Resolved) bool {
 		return assemble.PlanModeIn(r.DataDir, h.Session)
 	}
 	return h.Approval.Permission == assemble.PlanMode().Name
+}
+
+// heldFlags returns the given settings. The permission of a plan's work can be a mode that is no setting.
+func (f *runFlags) heldFlags(all map[string]string) map[string]string {
+	if f.work != "" && event.Permission(f.work).Strictness() < 0 {
+		delete(all, "permission")
+	}
+	return all
+}
+
+// heldWork returns the mode in which the work on a held plan begins, and the permission that bounds it; empty
+// if a flag chose the mode.
+func (f *runFlags) heldWork(r *config.Resolved) (work assemble.Mode, ceiling event.Permission) {
+	if m, err := assemble.ModeNamed(f.work); err == nil { // a flag
+		return m, ""
+	}
+	// The session can have been opened with more than the mode before plan mode.
+	return assemble.ModeOf(cmp.Or(r.Permission, event.Ask.Stricter(f.held.Turn.Start.Permission))), r.Permission
+}
+
+// checkHeld refuses a plan whose work would ask, if no person can be asked: nothing of it would run.
+func (f *runFlags) checkHeld(s *streams, r *config.Resolved, format run.Format) error {
+	if f.held == nil || f.held.Approval.Tool != plan.ProposeName || f.asks(s, format) {
+		return nil
+	}
+	if work, _ := f.heldWork(r); work.Name != string(event.Ask) {
+		return nil
+	}
+	return fmt.Errorf(
+		"cannot accept held plan %s: its work would ask before each change, and no person can be asked; it stays "+
+			"held. Choose --permission accept-edits or allow, or accept it on a terminal", f.held.Short,
+	)
 }
 
 // isPermissionFlag reports whether a flag gave the permission.

@@ -122,7 +122,7 @@ func TestHeldCallIsApproved(t *testing.T) {
 	}
 	for _, verdict := range []string{"approve", "deny"} {
 		_, errs := p.approves(1, verdict, id)
-		if !strings.Contains(errs, "it was approved before by user; nothing was run") {
+		if !strings.Contains(errs, "approved before by user, and the call ran: completed; this answer runs nothing") {
 			t.Errorf("a second verdict: %s", errs)
 		}
 	}
@@ -137,22 +137,76 @@ func TestHeldCallIsApproved(t *testing.T) {
 	}
 }
 
-// A held plan begins its work with a question, although the server allowed everything before plan mode.
+// A held plan begins its work with a question, although the server allowed everything before plan mode: without
+// a person, it stays held, unless a flag chooses the permission of the work.
 func TestHeldPlanBeginsWithQuestions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	s := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("propose_plan", `{"plan":"Write."}`)),
-		modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)),
+		modeltest.Reply(
+			modeltest.Call("write", `{"path":"made","content":"x"}`),
+			modeltest.Call("shell", `{"command":"sh -c 'echo x >> ran'"}`),
+		),
 		modeltest.Say("It is done."),
 	))
-	_, id := p.heldIn(s, "plan", "propose_plan", "--permission", "allow")
-	out, errs := p.approves(0, "approve", id, "-m", "chat/m", "--base-url", s.OpenAI())
+	session, id := p.heldIn(s, "plan", "propose_plan", "--permission", "allow")
+	model := []string{"-m", "chat/m", "--base-url", s.OpenAI(), "--sandbox", "off"}
+	_, errs := p.approves(2, append([]string{"approve", id}, model...)...)
+	if !strings.Contains(errs, "it stays held") {
+		t.Errorf("without a person: %s", errs)
+	}
+	if list := p.says("approvals"); !strings.Contains(list, "  held  ") || len(s.Exchanges()) != 1 {
+		t.Errorf("after %d requests: %s", len(s.Exchanges()), list)
+	}
+	var out string
+	out, errs = p.approves(0, append([]string{"approve", id, "--permission", "accept-edits"}, model...)...)
 	if !strings.Contains(out, "It is done.") {
 		t.Errorf("%s %s", out, errs)
 	}
-	if _, err := os.Stat(filepath.Join(p.work, "made")); !os.IsNotExist(err) {
-		t.Error("the work changed a file without a question:", err)
+	if _, err := os.Stat(filepath.Join(p.work, "made")); err != nil || p.ran() > 0 {
+		t.Errorf("%v; a command ran %d times: %s", err, p.ran(), errs)
+	}
+	for _, e := range p.log(session) {
+		if d, ok := e.Data.(event.InputAccepted); ok && d.HeldCall != nil && d.HeldCall.Permission != "accept-edits" {
+			t.Errorf("accepted with %q", d.HeldCall.Permission)
+		}
+	}
+}
+
+// Without a person, a held call that has changed since stays held, and the verdict is not spent. A call that
+// does not run for another reason ends the command with 1.
+func TestHeldCallThatChangedStaysHeld(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := modeltest.NewServer(t, modeltest.Script(
+		modeltest.Reply(modeltest.Call("write", `{"path":"made","content":"x"}`)), modeltest.Say("I see."),
+	))
+	_, id := p.heldIn(s, "", "write")
+	made := filepath.Join(p.work, "made")
+	if err := os.WriteFile(made, []byte("since"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"approve", id, "-m", "chat/m", "--base-url", s.OpenAI()}
+	if _, errs := p.approves(2, args...); !strings.Contains(errs, "changed since the question; it stays held") {
+		t.Errorf("changed: %s", errs)
+	}
+	if list := p.says("approvals"); !strings.Contains(list, "  held  ") || len(s.Exchanges()) != 1 {
+		t.Errorf("after %d requests: %s", len(s.Exchanges()), list)
+	}
+	if err := os.Remove(made); err != nil {
+		t.Fatal(err)
+	}
+	p.configure("[[hooks.PreToolUse]]\nmatcher = \"Write\"\ncommand = \"echo not today >&2; exit 2\"\n")
+	_, errs := p.approves(1, args...)
+	if !strings.Contains(errs, "the approved call did not run: denied: ") || !strings.Contains(errs, "not today") {
+		t.Errorf("refused by a hook: %s", errs)
+	}
+	if out, _ := p.approves(0, "show", id); !strings.Contains(out, "before by user, and the call did not run") {
+		t.Errorf("the question: %s", out)
+	}
+	if _, err := os.Stat(made); !os.IsNotExist(err) {
+		t.Error("it ran:", err)
 	}
 }
 
@@ -392,7 +446,7 @@ func TestHeldCallIsApprovedAgainAfterInterrupt(t *testing.T) {
 	if p.ran() != 1 {
 		t.Errorf("it ran %d times", p.ran())
 	}
-	if _, errs := p.approves(1, "approve", id); !strings.Contains(errs, "approved before by user; nothing was run") {
+	if _, errs := p.approves(1, "approve", id); !strings.Contains(errs, "approved before by user, and the call ran") {
 		t.Errorf("once more: %s", errs)
 	}
 	if err := contract.Check(p.log(session)); err != nil {

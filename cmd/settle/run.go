@@ -81,8 +81,10 @@ type runFlags struct {
 	quiet, verbose bool
 	// opened reports whether the session was opened.
 	opened bool
-	// held is the held call that is approved; nil for a prompt.
+	// held is the held call that is approved; nil for a prompt. work is the mode that a flag chooses for the
+	// work on a held plan; empty for none.
 	held *store.HeldCall
+	work string
 	// review is the turn of a review; nil for another turn.
 	review *reviewTurn
 }
@@ -251,7 +253,9 @@ func (f *runFlags) defineOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.json, "json", "", "print one event per line; with `deltas`, also text deltas")
 	flags.Lookup("json").NoOptDefVal = "events"
 	flags.StringVarP(&f.output, "output-last-message", "o", "", "also write the final answer to `FILE`")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only errors to standard error")
+	flags.BoolVarP(
+		&f.quiet, "quiet", "q", false, "print only errors to standard error, and questions that nobody could be asked",
+	)
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print progress to standard error even if it is not a terminal")
 }
 
@@ -325,7 +329,7 @@ func (f *runFlags) place(cmd *cobra.Command, s *streams) (p runPlace, err error)
 	p.settings = func(given map[string]string) (*config.Resolved, error) {
 		return s.settings(p.dir, given, f.project())
 	}
-	p.flags = given(cmd.Flags())
+	p.flags = f.heldFlags(given(cmd.Flags()))
 	if p.resolved, err = p.settings(p.flags); err != nil {
 		return p, err
 	}
@@ -410,7 +414,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	options.Prompt, options.Format, options.Stops = text, format, sig.stops
 	options.StatusTerminal = s.statusTerminal()
 	if f.held != nil {
-		options.HeldCall = &event.HeldVerdict{Call: f.held.ID, Verdict: event.Approved}
+		options.HeldCall = &event.HeldVerdict{Call: f.held.ID, Verdict: event.Approved, Permission: f.work}
 	}
 	if f.asks(s, format) {
 		options.Answers, options.Forget = s.stdin, func() { discardInput(s.stdin) }
@@ -487,7 +491,7 @@ func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
 		)
 	}
-	return assemble.CheckDirectory(dir, r, s.getenv)
+	return cmp.Or(f.checkHeld(s, r, format), assemble.CheckDirectory(dir, r, s.getenv))
 }
 
 // asks reports whether a person at the terminal can answer questions.
@@ -512,12 +516,12 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 		f.review.agent(&o)
 	}
 	if plans {
-		work := settle.Ask
-		if f.held != nil { // its session can have been opened with more than the mode before plan mode
-			work = work.Stricter(f.held.Turn.Start.Permission)
+		work, ceiling := assemble.ModeOf(cmp.Or(o.Settings.Permission, settle.Ask)), o.Settings.Permission
+		if f.held != nil {
+			work, ceiling = f.heldWork(o.Settings)
 		}
-		o.Policy = assemble.NewPlanPolicy(assemble.ModeOf(cmp.Or(o.Settings.Permission, work)))
-		o.Ceiling = o.Settings.Permission // neither plan mode nor the work is looser
+		o.Policy = assemble.NewPlanPolicy(work)
+		o.Ceiling = ceiling // neither plan mode nor the work is looser
 	}
 	f.apply(&o)
 	if f.ephemeral {

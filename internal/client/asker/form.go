@@ -133,6 +133,9 @@ func (e *Entry) takeAnswer(f question.Field, line string) error {
 	return nil
 }
 
+// Began reports whether a field has a value.
+func (e *Entry) Began() bool { return len(e.values) > 0 }
+
 // Content is the JSON object of the values.
 func (e *Entry) Content() json.RawMessage {
 	raw, _ := json.Marshal(e.values) // of values that were JSON

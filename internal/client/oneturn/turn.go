@@ -107,8 +107,12 @@ func (r *runner) run(ctx context.Context) int {
 		return r.reportRefused(stopError{stops[0]})
 	}
 	if r.Continue != nil {
-		if r.Prompt, err = r.Continue(session.State()); err != nil {
+		state := session.State()
+		if r.Prompt, err = r.Continue(state); err != nil {
 			return r.reportRefused(err)
+		}
+		for _, h := range state.HeldCalls() {
+			r.sayHeld(h)
 		}
 	}
 	showing, enough := context.WithCancel(context.WithoutCancel(ctx))
@@ -243,6 +247,10 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 			code = stdio.CodeFailed
 		}
 	}
+	if why := r.unrun(session); o.Completed() && why != "" {
+		r.sayCause("%s", why)
+		code = stdio.CodeFailed
+	}
 	if o.Completed() && r.Answer != nil {
 		if err := r.Answer(answer); err != nil {
 			r.sayCause("%v", err)
@@ -251,6 +259,7 @@ func (r *runner) ended(session *settle.Session, o settle.Outcome) int {
 	}
 	r.nameSurvivors(session, o.Turn)
 	r.nameUnattended(session, o.Turn)
+	r.nameHeld(session, o.Turn)
 	if o.Completed() && r.Planned != nil {
 		r.say("this is a plan, and nothing was changed; carry it out with: %s", r.Planned(session.ID()))
 	}
@@ -360,7 +369,7 @@ func (r *runner) reportRefused(err error) int {
 	var answered *settle.AnsweredError
 	if errors.As(err, &answered) {
 		r.fail(r.printable(err.Error()))
-		r.sayCause("%v; nothing was run", err)
+		r.sayCause("%v", err)
 		return stdio.CodeFailed
 	}
 	if stops := r.stop.all(); len(stops) > 0 {

@@ -17,8 +17,8 @@ type HeldCall struct {
 	Session string
 	// Sandboxed reports whether a sandbox confined the commands of the call's turn.
 	Sandboxed bool
-	// Short is the beginning of the ID that no other call has.
-	Short string
+	// Short is the beginning of the ID that no other call has, NextShort that of Next.
+	Short, NextShort string
 }
 
 // Runs reports whether the call was approved and waits for the next input of its session: its
@@ -55,7 +55,7 @@ func HeldCalls(dataDir string) (list []HeldCall, err error) {
 	}
 	short := Shortest(ids)
 	for n := range list {
-		list[n].Short = short[list[n].ID]
+		list[n].Short, list[n].NextShort = short[list[n].ID], short[list[n].Next]
 	}
 	return list, nil
 }

@@ -2,8 +2,10 @@ package transcript
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Denial returns how a call was denied, for people: "denied", and why. how is empty for a call
@@ -22,6 +24,28 @@ func Denial(i *event.Item) (how, why string) {
 	}
 	return event.Denied.Past(), why
 }
+
+// Unstarted states in one line why a call that has ended did not start; item can be nil, for a call that
+// was never begun.
+func Unstarted(i *event.Item) string {
+	if i == nil {
+		return ""
+	}
+	how, why := Denial(i)
+	if how == "" {
+		how = Ending(i)
+		if why = i.Content().Output; i.Status == event.ItemAborted {
+			why = ""
+		}
+	}
+	return terminal.Short(strings.TrimSuffix(how+": "+why, ": "), maxUnstarted)
+}
+
+// maxUnstarted bounds the reason why a call did not start, in characters.
+const maxUnstarted = 300
+
+// HeldTitle is a held call in one line.
+func HeldTitle(h event.HeldCall) string { return cmp.Or(h.Approval.Title, h.Approval.Tool) }
 
 // Ending returns how an item ended, by the table of terms: "completed", "denied",
 // "interrupted"; empty for an open item.

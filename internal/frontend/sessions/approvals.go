@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/listing"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
@@ -40,6 +41,12 @@ type HeldLine struct {
 	Verdict   event.Verdict `json:"verdict,omitempty"`
 	By        string        `json:"by,omitempty"`
 	Input     string        `json:"input,omitempty"`
+	// Run is the item of the call that the approval began, Started reports whether it ran, and Outcome is how
+	// it ended, by the table of terms. Next is the held call that it became, since settle asked again.
+	Run     string `json:"run,omitempty"`
+	Started bool   `json:"started,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Next    string `json:"next,omitempty"`
 }
 
 func heldState(h store.HeldCall) string {
@@ -59,6 +66,9 @@ func HeldLineOf(h store.HeldCall) HeldLine {
 	}
 	if v := h.Verdict; v != nil {
 		line.Verdict, line.By, line.Input = v.HeldCall.Verdict, v.By, v.ID
+	}
+	if i := h.Run; i != nil {
+		line.Run, line.Started, line.Outcome, line.Next = i.ID, i.Started, transcript.Ending(i), h.Next
 	}
 	return line
 }
@@ -82,10 +92,7 @@ func HeldCalls(to io.Writer, dataDir string) error {
 	}
 	var rows [][]string
 	for _, h := range list {
-		title := h.Approval.Title
-		if title == "" {
-			title = h.Approval.Tool
-		}
+		title := transcript.HeldTitle(h.HeldCall)
 		rows = append(rows, []string{
 			h.Short, heldState(h), h.Session, h.Approval.At.Local().Format(time.DateTime),
 			terminal.Short(h.Approval.Tool+": "+title, maxHeldTitle),
@@ -126,7 +133,7 @@ func ShowHeldCallJSON(to io.Writer, h store.HeldCall) error {
 	return listing.JSON(to, []HeldLine{HeldLineOf(h)})
 }
 
-// heldAnswer states the verdict that counts.
+// heldAnswer states the verdict that counts, and what became of the call.
 func heldAnswer(h store.HeldCall) string {
 	text := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
 	if h.Runs() {
@@ -134,7 +141,28 @@ func heldAnswer(h store.HeldCall) string {
 			", and the call has not begun; run it with: settle approvals approve %s", h.Short,
 		)
 	}
+	if h.Verdict.HeldCall.Verdict == event.Approved {
+		text += ", and " + became(h)
+	}
 	return text
+}
+
+// became states what became of a call that was approved.
+func became(h store.HeldCall) string {
+	i := h.Run
+	switch {
+	case i == nil:
+		return "the call waits for the end of a turn"
+	case i.Status == event.ItemOpen && i.Started:
+		return "the call runs"
+	case i.Status == event.ItemOpen:
+		return "the call has not begun yet"
+	case i.Started:
+		return "the call ran: " + transcript.Ending(i)
+	case h.Next != "":
+		return "settle asked again, since the call had changed; it is held as " + h.NextShort
+	}
+	return "the call did not run: " + transcript.Unstarted(i)
 }
 
 // AnsweredBefore is the error of a verdict about a call that has one, or nil.
@@ -142,7 +170,7 @@ func AnsweredBefore(h store.HeldCall) error {
 	if h.Verdict == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot answer held call %s: %s; nothing was run", h.Short, heldAnswer(h))
+	return fmt.Errorf("cannot answer held call %s: %s; this answer runs nothing", h.Short, heldAnswer(h))
 }
 
 // AnswerInHost gives the verdict to the process that has the session open, and reports whether
@@ -165,6 +193,11 @@ func AnswerInHost(
 		)
 	}
 	if err := s.Answer(ctx, a); err != nil {
+		if errors.As(err, new(*settle.AnsweredError)) { // since h was read
+			if now, err := store.FindHeldCall(dataDir, h.ID); err == nil && now.Verdict != nil {
+				return true, AnsweredBefore(now)
+			}
+		}
 		return true, fmt.Errorf("cannot answer held call %s in %s: %w", h.Short, s.Host(), err)
 	}
 	_, err = fmt.Fprintf(to, "%s %s: %s has the session open\n", a.Verdict, h.Short, s.Host())
