@@ -25,6 +25,8 @@ type person struct {
 	forget func()
 
 	last *question // that was asked; for the goroutine that follows the events
+	// lastEnd is the end of an approval that was shown last; for the same goroutine.
+	lastEnd event.ApprovalEnded
 	// typed lines, closed at the end of input; nil before the first question; read by the asking goroutine
 	lines chan string
 }
@@ -36,17 +38,31 @@ type question struct {
 	before    *question
 	ended     chan struct{} // closed when no question is open
 	withdrawn chan struct{} // closed when the approval has ended
+	why       string        // set before withdrawn is closed
 	entry     *asker.Entry  // the form being filled in; nil before that
 }
 
 // ask puts a question behind the others.
 func (p *person) ask(_ context.Context, q asker.Question) asker.SentQuestion {
-	p.last = &question{p, q.ApprovalRequested, p.last, make(chan struct{}), make(chan struct{}), nil}
+	p.last = &question{
+		person: p, request: q.ApprovalRequested, before: p.last, ended: make(chan struct{}),
+		withdrawn: make(chan struct{}),
+	}
 	return p.last
 }
 
 // Withdraw implements [asker.SentQuestion].
-func (q *question) Withdraw() { close(q.withdrawn) }
+func (q *question) Withdraw() {
+	q.why = "this approval is no longer needed"
+	switch d := q.person.lastEnd; {
+	case d.Approval != q.request.Approval:
+	case d.Verdict == event.Expired: // its turn's end says what becomes of the call
+		q.why = "the question has ended with its turn"
+	default:
+		q.why = "answered elsewhere: " + d.Past()
+	}
+	close(q.withdrawn)
+}
 
 // Await shows the question and waits for its answer, or for the end of the
 // question.
@@ -66,15 +82,7 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 		case line, more := <-q.lines:
 			q.view.endPromptLine(more)
 			if !more {
-				q.view.interruptPrompt("nobody answers: denied")
-				if q.request.Form != nil {
-					return asker.Answer{
-						Verdict: event.Denied,
-						Policy:  "input closed",
-						Message: "the input has ended",
-					}, nil
-				}
-				return asker.Answer{Verdict: event.Denied}, nil
+				return q.inputClosed(), nil
 			}
 			if answer, done := q.take(line); done {
 				return answer, nil
@@ -82,12 +90,31 @@ func (q *question) Await(ctx context.Context) (asker.Answer, error) {
 		case <-ctx.Done():
 			select {
 			case <-q.withdrawn:
-				q.view.interruptPrompt("this approval is no longer needed")
+				q.view.interruptPrompt(q.why)
 			default: // nothing is shown any more
 			}
 			return asker.Answer{}, context.Cause(ctx)
 		}
 	}
+}
+
+// inputClosed is the answer after the end of the input. The answers that the person gave before count.
+func (q *question) inputClosed() asker.Answer {
+	form := q.request.Form
+	if form == nil {
+		q.view.interruptPrompt("nobody answers: denied")
+		return asker.Answer{Verdict: event.Denied}
+	}
+	if q.entry != nil && q.entry.Began() && q.entry.Check() == nil {
+		q.view.interruptPrompt("nobody answers the rest: your answers so far are sent")
+		return asker.Answer{Verdict: event.Approved, Content: q.entry.Content()}
+	}
+	words := "nobody answers: declined"
+	if len(form.Questions) > 0 {
+		words = "nobody answers: the agent continues with its defaults"
+	}
+	q.view.interruptPrompt(words)
+	return asker.Answer{Verdict: event.Denied, Policy: "input closed", Message: "the input has ended"}
 }
 
 // choices are the answers that there are.

@@ -159,6 +159,9 @@ func (s *textView) show(c transcript.Change) {
 	case event.ApprovalRequested:
 		s.noteQuestion(c.Event.Item, d)
 	case event.ApprovalEnded:
+		if s.person != nil {
+			s.person.lastEnd = d
+		}
 		switch {
 		case d.Explain:
 			s.notice("%s", d.Past())
