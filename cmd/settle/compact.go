@@ -85,7 +85,7 @@ func newCompact(s *streams) *cobra.Command {
 	}
 	settingFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&work, "cwd", "C", ".", "work in `DIR`")
-	cmd.Flags().BoolVar(&take, "take", false, "take the session over from another process")
+	cmd.Flags().BoolVar(&take, "take", false, takeHelp)
 	project.define(cmd.Flags())
 	return cmd
 }

@@ -119,7 +119,7 @@ func (f *execFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.OSS, "oss", false, "use a model server on this machine")
 	flags.StringVar(&f.LocalProvider, "local-provider", "", "with --oss, the server's `NAME`: ollama or lmstudio")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
-	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
+	flags.BoolVar(&f.take, "take", false, takeHelp)
 	flags.BoolVar(&f.last, "last", false, "with resume: the last session of this directory")
 	flags.BoolVar(&f.everywhere, "all", false, "with resume --last: the last session of any directory")
 	for _, name := range execIgnored() {

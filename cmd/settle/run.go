@@ -217,6 +217,9 @@ func noteEarlierFlags(flags *pflag.FlagSet, stderr io.Writer) {
 	})
 }
 
+// takeHelp is the help of --take.
+const takeHelp = "take the session over from another process, which ends the turn that runs there"
+
 func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	f.defineOutput(flags)
@@ -240,7 +243,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 		"begin with what happened in `FILE`: a trajectory of any agent (ATIF), or an exported session",
 	)
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
-	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
+	flags.BoolVar(&f.take, "take", false, takeHelp)
 	flags.BoolVar(&f.plan, "plan", false, planUsage)
 	f.worktree.define(flags)
 	f.detachFlags.define(flags)

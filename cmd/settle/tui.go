@@ -61,7 +61,7 @@ func (f *tuiFlags) define(flags *pflag.FlagSet) {
 func (f *tuiFlags) defineOwn(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.Bool("plan", false, planUsage)
-	flags.BoolVar(&f.take, "take", false, "take the session over from another process")
+	flags.BoolVar(&f.take, "take", false, takeHelp)
 	flags.BoolVar(&f.plain, "plain", false, "write labelled lines and redraw nothing, for screen readers")
 	f.projectFlags.define(flags)
 	flags.BoolVar(&f.host, terminalHostFlag, false, "")

@@ -37,7 +37,10 @@ func (e *HeldError) Error() string {
 	if e.Host != 0 {
 		holder += fmt.Sprintf(", which cleans up after pid %d", e.Host)
 	}
-	next := fmt.Sprintf("end it, or take the session over with \"settle run --session %s --take\"", e.Session)
+	next := fmt.Sprintf(
+		"end it, or take the session over with \"settle run --session %s --take\", which ends the turn that runs there",
+		e.Session,
+	)
 	if e.Attachable {
 		next = fmt.Sprintf("attach to it with \"settle resume %s\", ", e.Session) + next
 	}

@@ -73,7 +73,15 @@ func HostOf(dataDir, id string) (host Host, known bool) {
 		return Host{}, false
 	}
 	state, err := journal.Load(dataDir, id)
-	if err != nil || !state.Open || proc.Find(state.Host.Process) != proc.Present {
+	if err != nil {
+		return Host{}, false
+	}
+	return HostIn(state)
+}
+
+// HostIn is [HostOf] for the state of a session that a process holds.
+func HostIn(state event.State) (host Host, known bool) {
+	if !state.Open || proc.Find(state.Host.Process) != proc.Present {
 		return Host{}, false
 	}
 	return Host{state.Host.PID, state.Host.Face, state.Host.Settle}, true

@@ -74,11 +74,20 @@ type snapshot struct {
 	Outcome    event.Outcome  `json:"outcome,omitempty" jsonschema:"how the last turn ended"`
 	Reason     event.Reason   `json:"reason,omitempty" jsonschema:"why, if it was aborted"`
 	Refuses    string         `json:"refuses,omitempty" jsonschema:"why this server takes no input for the session"`
+	Host       *otherHost     `json:"host,omitempty" jsonschema:"the process outside of this server that has it open"`
 	Waiting    []waitingInput `json:"waiting"`
 	Approvals  []approval     `json:"approvals"`
 	HeldCalls  []heldCall     `json:"held_calls" jsonschema:"calls that waited when an earlier host ended"`
 	Jobs       []job          `json:"jobs"`
 	Tail       *tail          `json:"tail,omitempty" jsonschema:"how to read only the last turns, if you asked for that"`
+}
+
+// otherHost is the process outside of this server that has a session open.
+type otherHost struct {
+	PID  int    `json:"pid" jsonschema:"0 if it cannot be seen from here"`
+	Kind string `json:"kind,omitempty" jsonschema:"its frontend, such as run or detached"`
+	// Takes is the server's --take.
+	Takes bool `json:"takes,omitempty" jsonschema:"opening the session here takes it from there, which ends the turn that runs there"`
 }
 
 // waitingInput is an input that no turn has taken yet.

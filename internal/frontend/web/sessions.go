@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/asker"
+	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
 )
@@ -216,12 +217,26 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 		start := st.Turns[n-1].Start
 		out.Model = strings.Trim(start.Provider+"/"+start.Model, "/")
 	}
-	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && !s.Take {
-		if free, err := journal.Free(s.DataDir, id); err == nil && !free {
-			out.Refuses = fmt.Sprintf(
-				"another process has session %q open; close it there, or start \"settle serve --take\"", id,
-			)
-		}
+	out.Host = s.hostElsewhere(id, st)
+	if out.Refuses = s.refusesDir(id, st.Host.Dir); out.Refuses == "" && out.Host != nil && !s.Take {
+		out.Refuses = fmt.Sprintf(
+			"another process has session %q open; work in it with \"settle attach %[1]s\", close it there, or start "+
+				"\"settle serve --take\", which ends the turn that runs there", id,
+		)
+	}
+	return out
+}
+
+// hostElsewhere returns the process that has a session open which is not open here; nil for none.
+func (s *Server) hostElsewhere(id string, st event.State) *otherHost {
+	if free, err := journal.Free(s.DataDir, id); free || err != nil {
+		return nil
+	}
+	out := &otherHost{Takes: s.Take}
+	if host, known := attach.HostIn(st); known {
+		out.PID, out.Kind = host.PID, host.Face
+	} else if pid, err := journal.Holder(s.DataDir, id); err == nil {
+		out.PID = pid
 	}
 	return out
 }

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/settle-agent/settle"
+
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/frontend/web"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/model/script"
 )
@@ -177,8 +180,37 @@ func TestHeldSession(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	ask[object](b, "POST", "/api/sessions", object{"id": "held"}, 409)
-	ask[object](b, "GET", "/api/sessions/held", nil, 200)
+	if s := ask[object](b, "GET", "/api/sessions/held", nil, 200); s["host"].(object)["pid"] != float64(os.Getpid()) ||
+		!strings.Contains(s["refuses"].(string), "another process") {
+		t.Errorf("a host whose identity the log does not have: %v", s)
+	}
 	b.exported("/api/sessions/held", unfinished())
+}
+
+// A client sees which process has a session open, and whether this server would take it from there.
+func TestSnapshotNamesHost(t *testing.T) {
+	dir := t.TempDir()
+	host := serve(t, setup{dir: dir})
+	session, work := host.session("s"), host.workDir()
+	for _, take := range []bool{false, true} {
+		b := serve(t, setup{dir: dir, work: work, web: func(o *web.Options) { o.Take = take }})
+		s := ask[object](b, "GET", session, nil, 200)
+		want := object{"pid": float64(os.Getpid()), "kind": "serve"}
+		if take {
+			want["takes"] = true
+		}
+		if diff := cmp.Diff(any(want), s["host"]); diff != "" || s["refuses"] == nil != take {
+			t.Errorf("%s%v", diff, s["refuses"])
+		}
+		b.stop()
+	}
+	if s := ask[object](host, "GET", session, nil, 200); s["host"] != nil {
+		t.Errorf("the host itself names %v", s["host"])
+	}
+	host.stop()
+	if s := ask[object](serve(t, setup{dir: dir, work: work}), "GET", session, nil, 200); s["host"] != nil {
+		t.Errorf("a closed session has %v", s["host"])
+	}
 }
 
 // workDir returns the host's working directory.
