@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/config/plugin"
 	"github.com/settle-agent/settle/internal/frontend/about"
+	"github.com/settle-agent/settle/internal/frontend/web"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -223,6 +224,20 @@ func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
 	return func(out io.Writer) {
 		now, _ := plugin.NewStore(r.DataDir).List()                                            // sessions that are open use what was there at their start
 		_ = about.Plugins(out, shownPlugins(s, now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
+	}
+}
+
+// webPlugins returns a function that lists the plugins for clients of the HTTP API.
+func webPlugins(s *streams, dataDir string) func() []web.Plugin {
+	return func() (out []web.Plugin) {
+		now, _ := plugin.NewStore(dataDir).List() // what cannot be read is not used
+		for _, p := range shownPlugins(s, now) {
+			out = append(out, web.Plugin{
+				Name: p.Name, Version: p.Parts.Version, State: p.State(), From: about.PluginSource(&p.Plugin),
+				Has: plugins.Summary(p.Inventory), Problem: p.Problem,
+			})
+		}
+		return out
 	}
 }
 

@@ -131,7 +131,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, s *streams) error {
 	sessions := f.sessions(cmd, s, base)
 	sessions.Use(host, a.Host.DataDir)
 	options := f.options(a, sessions, host, place, encrypted, token)
-	options.Meter = &meter
+	options.Meter, options.Plugins = &meter, webPlugins(s, a.Host.DataDir)
 	server, err := web.New(options)
 	if err != nil {
 		return errors.Join(err, place.Close())

@@ -30,6 +30,7 @@
 //   - settings.go: changes of model, mode and effort
 //   - rewind.go: plans and does a rewind
 //   - files.go: files for completion
+//   - plugins.go: the user's plugins, read-only
 //   - events.go: subscriptions to events
 //   - stream.go: slow clients, deadlines, heartbeats
 //   - tail.go: the last turns of a long session

@@ -116,8 +116,8 @@ func TestDescription(t *testing.T) {
 	slices.Sort(described)
 	b.diff("operations", []string{
 		"DELETE /api/sessions/{id}", "DELETE /api/sessions/{id}/inputs/{input}", "DELETE /api/sessions/{id}/log",
-		"GET /api/files", "GET /api/openapi.json", "GET /api/sessions", "GET /api/sessions/{id}", "GET /api/sessions/{id}/events", "GET /api/sessions/{id}/export",
-		"GET /api/sessions/{id}/rewind", "GET /api/sessions/{id}/settings", "GET /metrics",
+		"GET /api/files", "GET /api/openapi.json", "GET /api/plugins", "GET /api/sessions", "GET /api/sessions/{id}", "GET /api/sessions/{id}/events", "GET /api/sessions/{id}/export",
+		"GET /api/sessions/{id}/rewind", "GET /api/sessions/{id}/settings", "GET /api/settings", "GET /metrics",
 		"POST /api/sessions", "POST /api/sessions/{id}/approvals/{approval}", "POST /api/sessions/{id}/calls/{item}/cancel",
 		"POST /api/sessions/{id}/fork", "POST /api/sessions/{id}/inputs", "POST /api/sessions/{id}/interrupt", "POST /api/sessions/{id}/jobs/{job}/kill",
 		"POST /api/sessions/{id}/name", "POST /api/sessions/{id}/rewind", "POST /api/sessions/{id}/settings",

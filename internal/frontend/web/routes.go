@@ -33,6 +33,7 @@ func routes() []route {
 		settingRoutes(),
 		rewindRoutes(),
 		fileRoutes(),
+		pluginRoutes(),
 		metricRoutes(),
 		[]route{{
 			method: "GET", path: "/api/openapi.json", name: "describe", summary: "This description.",

@@ -48,6 +48,8 @@ type Options struct {
 	TLS *tls.Config
 	// Take says that the host ends other processes that have a session.
 	Take bool
+	// Plugins lists the user's plugins, as they are now; nil for none.
+	Plugins func() []Plugin
 	// Page serves what is not under /api/; nil for a placeholder.
 	Page http.Handler
 	// Mask masks secrets in what goes to clients and logs beside events.

@@ -49,6 +49,16 @@ func settingRoutes() []route {
 	return []route{
 		{
 			method:   "GET",
+			path:     "/api/settings",
+			name:     "listNewSettings",
+			summary:  "Get the settings of the next session, and the values that a client can choose.",
+			status:   http.StatusOK,
+			answer:   choices{},
+			problems: []int{409},
+			handle:   (*Server).listNewSettings,
+		},
+		{
+			method:   "GET",
 			path:     "/api/sessions/{id}/settings",
 			name:     "listSettings",
 			summary:  "Get the model, the effort and the permission of a session, and the values that a client can choose.",
@@ -188,7 +198,11 @@ func (s *Server) adjustable(session *settle.Session) (*assemble.Opened, error) {
 			return o, nil
 		}
 	}
-	return nil, newProblem(http.StatusConflict, "fixed", "the settings of this session cannot be changed here")
+	return nil, errFixed()
+}
+
+func errFixed() error {
+	return newProblem(http.StatusConflict, "fixed", "the settings of sessions cannot be changed here")
 }
 
 func settingsOf(o *assemble.Opened) inForce {
@@ -205,25 +219,38 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		out := choices{
-			inForce:     settingsOf(o),
-			Models:      []offered{},
-			Efforts:     catalog.Efforts(),
-			Permissions: s.permissions(),
-		}
-		models, err := s.Sessions.Offered(ctx, s.WorkDir)
-		if err != nil {
-			out.Problem = s.mask(err.Error())
-		}
-		for _, m := range models {
-			out.Models = append(out.Models, offered{Name: m.Name, About: m.About})
-		}
-		if !slices.ContainsFunc(out.Models, func(m offered) bool { return m.Name == out.Model }) {
-			out.Models = slices.Insert(out.Models, 0, offered{Name: out.Model})
-		}
-		reply(w, http.StatusOK, out)
+		reply(w, http.StatusOK, s.choices(ctx, settingsOf(o)))
 		return nil
 	})
+}
+
+func (s *Server) listNewSettings(w http.ResponseWriter, r *http.Request) error {
+	if s.Sessions == nil || s.Agent == nil || s.Agent.Policy() == nil {
+		return errFixed()
+	}
+	ctx, cancel := s.bounded(r)
+	defer cancel()
+	first, mode := s.Agent.Session.Model, s.Agent.Policy().Mode().Name
+	reply(w, http.StatusOK, s.choices(ctx, inForce{
+		first.FullName(), first.Effort, mode, event.PermissionSentence(mode, s.Agent.Session.Confinement),
+	}))
+	return nil
+}
+
+// choices returns the settings in force with the values that a client can choose.
+func (s *Server) choices(ctx context.Context, now inForce) choices {
+	out := choices{inForce: now, Models: []offered{}, Efforts: catalog.Efforts(), Permissions: s.permissions()}
+	models, err := s.Sessions.Offered(ctx, s.WorkDir)
+	if err != nil {
+		out.Problem = s.mask(err.Error())
+	}
+	for _, m := range models {
+		out.Models = append(out.Models, offered{Name: m.Name, About: m.About})
+	}
+	if !slices.ContainsFunc(out.Models, func(m offered) bool { return m.Name == out.Model }) {
+		out.Models = slices.Insert(out.Models, 0, offered{Name: out.Model})
+	}
+	return out
 }
 
 // permissions are the modes that the user's configuration leaves to clients.

@@ -117,6 +117,37 @@ func TestSettings(t *testing.T) {
 	}())
 }
 
+// The settings of the next session and their values can be read without a session.
+func TestSettingsOfNextSession(t *testing.T) {
+	b := adjustable(t, "ask")
+	got := ask[object](b, "GET", "/api/settings", nil, 200)
+	b.diff("models", []any{object{"name": "chat/one"}, object{"name": "chat/two"}}, got["models"])
+	if got["model"] != "chat/one" || got["permission"] != "ask" || got["permission_words"] == "" ||
+		len(got["permissions"].([]any)) != 3 {
+		t.Errorf("%v", got)
+	}
+	if list := ask[object](b, "GET", "/api/sessions", nil, 200)["sessions"].([]any); len(list) != 0 {
+		t.Errorf("it made %v", list)
+	}
+	ask[object](serve(t, setup{}), "GET", "/api/settings", nil, 409) // its sessions have fixed settings
+}
+
+// Plugins are listed, read-only.
+func TestPlugins(t *testing.T) {
+	b := serve(t, setup{web: func(o *web.Options) {
+		o.Plugins = func() []web.Plugin {
+			return []web.Plugin{{Name: "demo", Version: "1.2", State: "ok", From: "/demo", Has: "1 hook, 1 skill"}}
+		}
+	}})
+	want := object{
+		"plugins": []any{object{
+			"name": "demo", "version": "1.2", "state": "ok", "from": "/demo", "has": "1 hook, 1 skill",
+		}},
+	}
+	b.diff("plugins", want, ask[object](b, "GET", "/api/plugins", nil, 200))
+	b.diff("none", object{"plugins": []any{}}, ask[object](serve(t, setup{}), "GET", "/api/plugins", nil, 200))
+}
+
 // A client may only tighten what the user configured (DESIGN.md, section 9).
 func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	b := adjustable(t, "ask")
