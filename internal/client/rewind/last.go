@@ -101,9 +101,8 @@ func LastSnapshot(ctx context.Context, dataDir, dir string) (string, error) {
 		return "", fmt.Errorf("cannot undo a rewind: no rewind has changed files in %q; for a rewind in another "+
 			"directory, name its session: settle rewind --undo SESSION", dir)
 	case last.madeBy() == kindUndo:
-		return "", fmt.Errorf("cannot undo the last rewind in %q: that was done at %s; to try it again: settle rewind "+
-			"--undo %s; to rewind the files again: settle rewind --undo %s",
-			dir, last.At.Local().Format("2006-01-02 15:04"), last.copy, last.path)
+		return "", fmt.Errorf("cannot undo the last rewind in %q: it was undone at %s; to try it once more:\n"+
+			"  settle rewind --undo %s", dir, last.At.Local().Format("2006-01-02 15:04"), last.copy)
 	}
 	return last.path, nil
 }

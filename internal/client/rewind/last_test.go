@@ -44,7 +44,7 @@ func TestLastSnapshotIsUndoneOnce(t *testing.T) {
 	undone := b.undo(last(second.Snapshot))
 	b.wants("undone", map[string]string{"a": "2\n"})
 	_, err = LastSnapshot(t.Context(), b.data, b.dir)
-	refuses(t, err, "that was done at", "settle rewind --undo "+second.Session, "--undo "+undone.Snapshot)
+	refuses(t, err, "it was undone at", "\n  settle rewind --undo "+second.Session)
 	repeated := b.undo(undone.Snapshot)
 	b.wants("repeated", map[string]string{"a": "1\n"})
 	b.undo(last(repeated.Snapshot))

@@ -121,7 +121,7 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 		return Report{}, fmt.Errorf("cannot copy the files as they are: %w; no file was changed", err)
 	}
 	r := Report{Snapshot: at}
-	root, _ := openRoot(p.Dir) // without it, no file in it is to be changed
+	root, _ := openRoot(p.Dir) // without it, no file in it is changed
 	if root != nil {
 		defer root.Close()
 	}

@@ -78,8 +78,9 @@ func notice(style terminal.Style, format string, args ...any) entry {
 
 // commandEntry is a command for the person's shell, on a row of its own below a title: it can be
 // copied whole.
-func commandEntry(in group, title, command string) entry {
-	return entry{group: in, gap: true, rows: paragraph("", title+"\n"+terminal.OneLine(command), faint(), faint())}
+func commandEntry(title, command string) entry {
+	text := title + "\n" + terminal.OneLine(command)
+	return entry{group: ofEnding, gap: true, rows: paragraph("", text, faint(), faint())}
 }
 
 // exhaustEntry is the line for programs about a turn whose retries are exhausted.

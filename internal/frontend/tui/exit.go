@@ -104,16 +104,16 @@ func (u *UI) finish() {
 		u.commit(notice(faint(), "the session continues in %s", host))
 	}
 	if command := u.continueCommand(); command != "" {
-		u.commit(commandEntry(ofEnding, "Continue with:", command))
+		u.commit(commandEntry("Continue with:", command))
 	}
 	_ = u.display.screen.Leave(u.display.rows) // it is memory
 	u.display.writer.last(u.display.frames.Bytes())
 	u.Terminal.Restore()
 }
 
-// continueCommand returns the command that continues the session; of a session that has no input yet,
-// such as a copy of the time before its first one, that of the session before it. It is empty if there
-// is nothing to continue.
+// continueCommand returns the command that continues the session; empty if there is nothing to
+// continue. A session without an input, such as a copy from before the first one, has the command of
+// the session before it.
 func (u *UI) continueCommand() string {
 	c := u.view.conversation
 	if u.Resume == nil || c == nil {
