@@ -44,7 +44,9 @@ The exit code is 1 if something does not work.`,
 			if err != nil {
 				return err
 			}
-			m := about.Machine{JSON: asJSON, Verbose: verbose, Environ: s.environ, Getenv: s.getenv, Version: version()}
+			m := about.Machine{
+				JSON: asJSON, Verbose: verbose, Environ: s.environ, Getenv: s.getenv, Version: version(), Dir: at,
+			}
 			m.Settings, m.Broken = s.settings(at, given(cmd.Flags()), config.UseProject)
 			return failed(about.Doctor(cmd.Context(), s.stdout, m))
 		},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -189,6 +190,8 @@ func (f *tuiFlags) open(
 	shown.Sessions, shown.Mask, shown.Commands = sessions, sessions.Mask, conversation.Commands(found)
 	shown.Session, shown.Prompt, shown.Stops = session, prompt, in.stops
 	shown.AgentKinds, shown.Plugins = kindsOf(found), pluginsOf(s, resolved, dir)
+	shown.Imported = importedBy(found)
+	shown.InUse = func(out io.Writer) { _ = about.InUse(out, found) } // it is memory
 	code, err := f.run(cmd.Context(), s, shown)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), lastCloseTimeout)
 	defer cancel()
@@ -227,7 +230,7 @@ func (s *streams) terminalOptions(r *config.Resolved, dir string) tui.Options {
 		Suspend:    proc.Pause,
 		FreeMemory: tui.FreeMemory,
 		Resume:     continueCommand,
-		Doctor:     s.doctor(r),
+		Doctor:     s.doctor(r, dir),
 		Settings:   func(out io.Writer) { _ = about.Chosen(out, r) }, // it is memory
 	}
 }
@@ -241,10 +244,18 @@ func continueCommand(id string, hosted bool) string {
 	return "settle resume " + id
 }
 
+// importedBy returns the line about other agents' configuration. The files are read while the session
+// is opened.
+func importedBy(o assemble.Options) func() string {
+	line := make(chan string, 1)
+	go func() { line <- about.Imported(o) }() // ends within the bounds of the files; room for one
+	return sync.OnceValue(func() string { return <-line })
+}
+
 // doctor returns a function that checks the installation.
-func (s *streams) doctor(r *config.Resolved) func(ctx context.Context, out io.Writer) {
+func (s *streams) doctor(r *config.Resolved, dir string) func(ctx context.Context, out io.Writer) {
 	return func(ctx context.Context, out io.Writer) {
-		m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: r}
+		m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: r, Dir: dir}
 		_ = about.Doctor(ctx, out, m) // it has said what is wrong
 	}
 }

@@ -317,13 +317,7 @@ func (o Options) release() settle.Permission {
 }
 
 func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, error) {
-	p := prompt.Options{
-		Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}),
-		User: o.instructionFiles(),
-	}
-	if o.Project != IgnoreProject && remote == nil {
-		p.Project = o.Settings.Trust.Project(o.Dir)
-	}
+	p := o.promptSources(remote == nil)
 	var note string
 	if p.Skills, note = known.catalog(); note != "" {
 		p.Project.Notes = append(p.Project.Notes, note)
@@ -351,6 +345,19 @@ func (o Options) prompt(remote *remoteTools, known *skillSet) (prompt.Prompt, er
 		return remote.promptOf(p), nil
 	}
 	return prompt.Build(p), nil
+}
+
+// promptSources returns the options of the prompt without its texts. Without local, no file of the
+// project is read: the tools run on another machine.
+func (o Options) promptSources(local bool) prompt.Options {
+	p := prompt.Options{
+		Dir: o.Dir, GOOS: runtime.GOOS, Now: time.Now(), Sources: o.reads(repo.Project{}),
+		User: o.instructionFiles(),
+	}
+	if o.Project != IgnoreProject && local {
+		p.Project = o.Settings.Trust.Project(o.Dir)
+	}
+	return p
 }
 
 // prompts returns the system prompt for the family of the session's model, and a function that returns the

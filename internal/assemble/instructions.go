@@ -35,6 +35,11 @@ func (o Options) instructions() func(string, []event.Content) []settle.Instructi
 	}
 }
 
+// InstructionFiles returns the files of instructions on this machine that the system prompt has.
+func (o Options) InstructionFiles() []string {
+	return prompt.Build(o.promptSources(o.Settings.Executor == "")).Files
+}
+
 // reads returns the sources of instructions.
 func (o Options) reads(project repo.Project) prompt.Sources {
 	return prompt.Sources{Project: project, Home: o.Getenv("HOME"), Secret: policy.Secret}

@@ -12,6 +12,7 @@
 //   - download.go: downloads for update, bounded
 //   - verify.go: which signatures and checksums update accepts
 //   - hooks.go: settle hooks: the list
+//   - imported.go: what is in use of Claude Code's and Codex's configuration
 //   - models.go: settle models: the table
 //   - plugins.go: settle plugins: the table, and one plugin in full
 //   - servers.go: settle mcp-servers: the table

@@ -31,9 +31,11 @@ type Machine struct {
 	// Settings are the settings in force; nil if Broken says why there are none.
 	Settings *config.Resolved
 	Broken   error
-	Environ  []string
-	Getenv   func(string) string
-	Version  string
+	// Dir is the working directory.
+	Dir     string
+	Environ []string
+	Getenv  func(string) string
+	Version string
 }
 
 // finding is the result of one check.
@@ -148,6 +150,9 @@ func (d *doctor) configuration(ctx context.Context) {
 		files = strings.Join(r.Files, ", ")
 	}
 	d.report(passed, "configuration", "%s", files)
+	if line := Imported(assemble.Options{Settings: r, Dir: d.Dir, Getenv: d.Getenv}); line != "" {
+		d.report(passed, "imported", "%s (settle config, settle hooks and settle skills list them)", line)
+	}
 	for _, ignored := range r.Notes {
 		d.report(limited, "configuration", "%s", ignored)
 	}

@@ -75,7 +75,7 @@ func counterparts(keys keymap.Map) []counterpart {
 		},
 		{"redo", "/resume opens the session before", "settle rewind --undo undoes the rewind of files"},
 		{"security-review", "/review WHAT has the model review a change, and WHAT can say what for", ""},
-		{"share feedback bug", "settle sends no session to anybody; /export writes the transcript to a file", ""},
+		{"share feedback bug", "settle publishes no session; /export writes the transcript to a file", ""},
 		{"remote-control teleport", "/detach leaves the session running", "settle serve shows sessions in a browser"},
 		{"ide", "", "settle acp serves editors that speak the Agent Client Protocol"},
 		{"update upgrade", "", "settle update looks for a new version"},

@@ -59,6 +59,11 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	p.log = transcript.New(state, transcript.Live)
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
 	p.printf("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
+	if p.Imported != nil && hostOf(p.conversation) == "" {
+		if line := p.Imported(); line != "" {
+			p.printf("Imported %s. In a shell, settle doctor says more.", line)
+		}
+	}
 	if host := hostOf(p.conversation); host != "" {
 		p.printf("Attached to %s: what you do here happens there, and /quit ends nothing.", host)
 	}

@@ -159,6 +159,13 @@ func (u *UI) showStatus(string) {
 	}
 	u.report("Status", append(lines, "", "Installation"), func(ctx context.Context, to io.Writer) {
 		u.Doctor(ctx, to)
+		var inUse strings.Builder
+		if u.InUse != nil {
+			u.InUse(&inUse)
+		}
+		if inUse.Len() > 0 {
+			fmt.Fprint(to, "\nInstructions, hooks, skills and commands\n", inUse.String())
+		}
 		if u.Settings != nil {
 			fmt.Fprintln(to, "\nSettings and where they come from")
 			u.Settings(to)

@@ -104,8 +104,11 @@ type Options struct {
 	Plugins func(out io.Writer)
 	// Doctor, if set, checks the installation.
 	Doctor func(ctx context.Context, out io.Writer)
-	// Settings, if set, writes the settings in force that are not defaults, and their origins.
-	Settings func(out io.Writer)
+	// Settings, if set, writes the settings in force that are not defaults, and their origins. InUse, if
+	// set, writes the instructions, hooks, skills and commands in use.
+	Settings, InUse func(out io.Writer)
+	// Imported, if set, says in a line what is in use of other agents' configuration; "" for nothing.
+	Imported func() string
 
 	// documents reads the PDFs of an input; nil for [session.ReadDocuments].
 	documents func(context.Context, []event.Document) ([]event.Document, error)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -30,32 +31,51 @@ func tip(keys keymap.Map, n int) string {
 	return all[n%len(all)]
 }
 
-// welcome returns the first rows, six where they have room: what runs here, and where to find more.
+// welcome returns the first rows, six where they have room: the model, the rights, and where to find
+// more. If settle uses configuration of other agents, the first row also names the help. The row about
+// that configuration takes the row of the tip if it needs two.
 func (u *UI) welcome() entry {
+	const indent = 14
 	model, place, tip := u.view.conversation.Model(), u.Place, tip(u.Keys, len(u.input.history.texts))
-	mode, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
-	help := u.Keys.Label(keymap.Help, "/help")
-	version := terminal.OneLine("settle " + u.Version)
-	return entry{group: ofWelcome, rows: func(width int) []terminal.Line {
-		permission := mode
-		if commands != "" {
-			permission += " · " + commands
-		}
-		rows := []terminal.Line{terminal.Clip(terminal.Plain(version, bold()), width)}
-		const indent = 14
-		for _, about := range []struct {
-			name  string
-			value terminal.Line
-		}{
-			{"model", terminal.Plain(terminal.OneLine(model), terminal.Style{})},
-			{"directory", terminal.Plain(terminal.OneLine(place), terminal.Style{})},
-			{"permission", terminal.Plain(permission, terminal.Style{})},
-			{"tip", terminal.Plain(tip, terminal.Style{})},
-		} {
-			first := terminal.Plain(fmt.Sprintf("  %-12s", about.name), faint())
+	permission, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
+	if commands != "" {
+		permission += " · " + commands
+	}
+	help := u.Keys.Label(keymap.Help, "/help") + " for shortcuts"
+	version := terminal.Plain(terminal.OneLine("settle "+u.Version), bold())
+	imported := ""
+	if u.Imported != nil && hostOf(u.view.conversation) == "" {
+		imported = u.Imported()
+	}
+	return entry{group: ofWelcome, rows: func(width int) (rows []terminal.Line) {
+		about := func(name, value string) {
+			first := terminal.Plain(fmt.Sprintf("  %-12s", name), faint())
 			in := terminal.Indent{First: first, Rest: spaces(indent)}
-			rows = append(rows, terminal.Wrap(about.value, width, in)...)
+			text := terminal.Plain(terminal.OneLine(value), terminal.Style{})
+			rows = append(rows, terminal.Wrap(text, width, in)...)
 		}
-		return append(rows, terminal.Clip(terminal.Plain("  "+help+" for shortcuts", faint()), width))
+		first := version
+		if imported != "" {
+			first = append(slices.Clone(version), terminal.Span{Text: " · " + help, Style: faint()})
+		}
+		rows = append(rows, terminal.Clip(first, width))
+		about("model", model)
+		about("directory", place)
+		about("permission", permission)
+		before := len(rows)
+		if imported != "" {
+			text, more := imported, " (/status)"
+			if room := width - indent; terminal.TextWidth(text) > room || terminal.TextWidth(text+more) <= room {
+				text += more // it needs no row of its own
+			}
+			about("imported", text)
+		}
+		if len(rows) <= before+1 {
+			about("tip", tip)
+		}
+		if imported == "" {
+			rows = append(rows, terminal.Clip(terminal.Plain("  "+help, faint()), width))
+		}
+		return rows
 	}}
 }

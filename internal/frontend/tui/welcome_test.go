@@ -47,6 +47,38 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
+// What is in use of other agents' configuration has a row, or the tip's row as well; there are no more
+// rows than without.
+func TestWelcomeNamesImportedConfiguration(t *testing.T) {
+	const line = "from Claude Code, Codex: 2 MCP servers, 1 hook, 1 rule, CLAUDE.md"
+	for width, want := range map[int]string{
+		120: `settle v1 · ? for shortcuts
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits · commands sandboxed in this directory
+  imported    from Claude Code, Codex: 2 MCP servers, 1 hook, 1 rule, CLAUDE.md (/status)
+  tip         @ and a few letters insert the path of a file`,
+		80: `settle v1 · ? for shortcuts
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits · commands sandboxed in this directory
+  imported    from Claude Code, Codex: 2 MCP servers, 1 hook, 1 rule, CLAUDE.md
+  tip         @ and a few letters insert the path of a file`,
+		70: `settle v1 · ? for shortcuts
+  model       chat/m
+  directory   ~/work/project
+  permission  asks before edits · commands sandboxed in this directory
+  imported    from Claude Code, Codex: 2 MCP servers, 1 hook, 1 rule,
+              CLAUDE.md (/status)`,
+	} {
+		s := newStatusStage(width, event.Workspace)
+		s.Version, s.input.history, s.Imported = "v1", &history{}, func() string { return line }
+		if got := strings.Join(texts(s.welcome().rows(width)), "\n"); got != want {
+			t.Errorf("at %d columns:\n%s", width, got)
+		}
+	}
+}
+
 // "?" shows the keys while the editor is empty, and is text otherwise.
 func TestQuestionMarkShowsShortcuts(t *testing.T) {
 	s := newStatusStage(80, event.NoSandbox)
