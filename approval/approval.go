@@ -94,7 +94,7 @@ type Judgement struct {
 type Reviewer interface {
 	// Model names the model.
 	Model() string
-	// Review reviews a call. An error means that a person is asked, and so does the end of ctx.
+	// Review reviews a call. An error, or the end of ctx, means that a person is asked.
 	// The result has the usage also with an error.
 	Review(ctx context.Context, r ReviewRequest) (Review, error)
 	// Timeout bounds a review.

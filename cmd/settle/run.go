@@ -603,14 +603,14 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 // resumeCommand returns the function that names the command which continues the session. The session
 // does not keep the permission and the sandbox of a flag, and without them "settle run" allows more.
 func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string {
-	again := ""
+	flags := ""
 	switch {
 	case f.plan:
-		again = " --plan"
+		flags = " --plan"
 	case isPermissionFlag(r):
-		again = " --permission " + string(r.Permission)
+		flags = " --permission " + string(r.Permission)
 	case f.review != nil:
-		again = " --permission " + string(settle.Deny)
+		flags = " --permission " + string(settle.Deny)
 	}
 	for _, flag := range []struct{ name, key, value string }{
 		{"sandbox", "sandbox.use", r.Sandbox.Use},
@@ -618,10 +618,10 @@ func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string
 		{"sandbox-network", "sandbox.network", r.Sandbox.Network},
 	} {
 		if r.Origins[flag.key].Kind == config.Flag {
-			again += " --" + flag.name + " " + flag.value
+			flags += " --" + flag.name + " " + flag.value
 		}
 	}
-	return func(session string) string { return fmt.Sprintf("settle run --resume %s%s PROMPT", session, again) }
+	return func(session string) string { return fmt.Sprintf("settle run --resume %s%s PROMPT", session, flags) }
 }
 
 // continued returns the id of the session to continue; "" for a new one.

@@ -108,15 +108,15 @@ func (r Repository) commit(ctx context.Context, name string) (string, error) {
 	return commit, nil
 }
 
-// ancestor returns the newest common ancestor of two commits.
-func (r Repository) ancestor(ctx context.Context, commit, other string) (string, error) {
-	out, err := readGit(ctx, r.environ, r.dir, "merge-base", commit, other)
+// ancestor returns the newest common ancestor of a commit and the head of a branch.
+func (r Repository) ancestor(ctx context.Context, commit, head string) (string, error) {
+	out, err := readGit(ctx, r.environ, r.dir, "merge-base", commit, head)
 	if err != nil {
 		return "", err
 	}
 	ancestor := strings.TrimSpace(string(out.Stdout))
 	if !out.OK() || !isCommit(ancestor) {
-		return "", fmt.Errorf("it has no common ancestor with %s; in a shallow clone, fetch the whole history", other)
+		return "", fmt.Errorf("it has no common ancestor with %s; in a shallow clone, fetch the whole history", head)
 	}
 	return ancestor, nil
 }

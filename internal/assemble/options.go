@@ -74,8 +74,8 @@ type PermissionOptions struct {
 	Approver settle.Approver
 	// Attended reports that clients of the frontend answer requests for approval.
 	Attended bool
-	// Unasked reports that nobody is asked about a call as long as the session is open, so that no
-	// command is offered a way out of its sandbox.
+	// Unasked reports that settle never asks the user about a call of the session. Then the model is
+	// offered no parameter that runs a command outside of the sandbox.
 	Unasked bool
 	// Sandbox is the frontend's default for sandbox.use: off, auto, required or
 	// SandboxByMode; empty is off.

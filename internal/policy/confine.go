@@ -91,9 +91,19 @@ func (c toolCall) asksOutside(verdicts []verdict, j *settle.Judgement) {
 	switch {
 	case j.Decision == event.Allow && j.Rule != byApproval:
 		j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
-	case byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret():
+	case byDefaultAlone(verdicts, j.Rule) && !c.Release && !c.showsSecret() && !c.touchesOutside():
 		j.Why = ""
 	}
+}
+
+// touchesOutside reports whether the call reads or writes a place outside of the working directory, or
+// one that only a rule that names it allows: a sandbox would have denied that.
+func (c toolCall) touchesOutside() bool {
+	return slices.ContainsFunc(c.effects, func(e effect) bool {
+		return slices.ContainsFunc(append([]effect{e}, e.parts...), func(part effect) bool {
+			return part.kind != names && part.leaves()
+		})
+	})
 }
 
 // joinReasons returns the reasons that are not empty, as one.

@@ -279,6 +279,7 @@ func TestOutsideIsTheFirstReason(t *testing.T) {
 		"rm -rf build":           first + "; rm -r deletes folders with all that is in them",
 		"npm test":               first + "; rule shell npm * asks about it: npm test",
 		"cat .env":               first + "; .env by its name holds secrets",
+		"cat ../notes":           first + "; " + filepath.Join(filepath.Dir(dir), "notes") + " is outside of the working directory",
 	} {
 		j := p.Judge(request(t, "shell", map[string]any{"command": command, "outside": true}))
 		if j.Decision != event.Ask || j.Why != want || j.Sandbox.On() {

@@ -440,8 +440,7 @@ func (a *Approvals) Answer(given approval.Answer) error {
 		if refused != nil {
 			return nil
 		}
-		// a client offers it to everyone; a changed call is another one
-		if found.Once && given.Verdict == event.ApprovedSession && given.Arguments == "" {
+		if found.Once && given.Verdict == event.ApprovedSession { // a client offers it for every call
 			given.Verdict = event.Approved
 		}
 		place.By, place.Data = given.By, event.ApprovalEnded{

@@ -24,7 +24,7 @@ func (r *runner) unrun(session *settle.Session) string {
 	return strings.TrimSuffix("the approved call did not run: "+transcript.Unstarted(h.Run), ": ")
 }
 
-// nameHeld names the calls of the turn that are held, since its end was that of their host.
+// nameHeld names the calls that the host's end left held in the turn.
 func (r *runner) nameHeld(session *settle.Session, turn string) {
 	if r.Resume == nil { // nothing is kept
 		return
