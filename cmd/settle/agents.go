@@ -29,9 +29,13 @@ func newAgents(s *streams) *cobra.Command {
 	var f skillsFlags
 	cmd := &cobra.Command{
 		Use: "agents [flags]", Short: "List and check the kinds of child agents", Long: agentsHelp, Args: cobra.NoArgs,
-		Example: "  settle agents\n  settle agents --json",
+		Example: "  settle agents\n  settle agents --json\n  settle agents --model chat/my-model",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.agents(cmd, s) },
 	}
+	cmd.Flags().StringP(
+		"model", "m", "",
+		"list them for a session with the model `PROVIDER/NAME`: a project's agents have models of its provider",
+	)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	f.place.define(cmd.Flags())
 	return cmd

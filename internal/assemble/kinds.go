@@ -54,6 +54,9 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		warn(fmt.Sprintf("its model %q is not used: this command has one model", a.Model))
 	case !strings.Contains(a.Model, "/"):
 		warn(fmt.Sprintf("its model %q is not used: name it as PROVIDER/NAME", a.Model))
+	case (a.Project || a.Plugin != "") && o.provider() == "": // a list without a session
+		warn(fmt.Sprintf("its model %q is used only if the session has a model of %q", a.Model, providerOf(a.Model)))
+		k.Model = a.Model
 	case (a.Project || a.Plugin != "") && providerOf(a.Model) != o.provider():
 		// A project or plugin must not choose who receives the session's content and the user's key.
 		of := "project"
@@ -85,6 +88,7 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		}
 		k.Without = append(k.Without, removedTools(a.Format, name)...)
 	}
+	k.Tools, k.Without = distinct(k.Tools), distinct(k.Without)
 	for _, name := range slices.Concat(k.Tools, k.Without) {
 		if !slices.Contains(toolNames(), name) && !strings.ContainsAny(name, "*") && !isMCP(a.Format, name) &&
 			!slices.Contains(task.Names(), name) {
@@ -92,6 +96,17 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 		}
 	}
 	return k
+}
+
+// distinct returns the list without repeated names; nil stays nil. Several names of another agent's tools
+// stand for one of settle's.
+func distinct(names []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(names, func(name string) bool {
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
 }
 
 // isMCP reports whether a name can be the name of a tool of an MCP server.

@@ -69,10 +69,14 @@ func AgentsJSON(to io.Writer, list assemble.Kinds) error { return listing.JSON(t
 // Agents writes a table of the kinds of child agents, and below it the warnings.
 func Agents(to io.Writer, list assemble.Kinds) error {
 	rows := [][]string{{"AGENT", "SCOPE", "WHAT IT IS FOR", "RIGHTS", "WHERE"}}
+	rights := func(l agentLine) string { return l.rights() }
+	if terminal.Columns(to) > 0 {
+		rights = func(l agentLine) string { return terminal.Short(l.rights(), maxRights) }
+	}
 	var notes []string
 	for _, l := range agentLines(list) {
 		rows = append(rows, []string{
-			l.Name, l.Scope, terminal.Short(l.Description, 60), l.rights(), terminal.OneLine(l.Path),
+			l.Name, l.Scope, terminal.Short(l.Description, 60), rights(l), terminal.OneLine(l.Path),
 		})
 		for _, w := range l.Warnings {
 			notes = append(notes, l.Name+": "+w)
@@ -95,6 +99,9 @@ func Agents(to io.Writer, list assemble.Kinds) error {
 	}
 	return nil
 }
+
+// maxRights is how many characters of the restrictions the table shows on a terminal.
+const maxRights = 50
 
 // rights describes the restrictions of a kind in a few words.
 func (l agentLine) rights() string {
@@ -124,5 +131,5 @@ func (l agentLine) rights() string {
 	if l.Model != "" {
 		add(l.Model)
 	}
-	return cmp.Or(terminal.Short(strings.Join(words, ", "), 50), "as its parent")
+	return cmp.Or(strings.Join(words, ", "), "as its parent")
 }
