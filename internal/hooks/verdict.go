@@ -7,6 +7,9 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
+// NotePrefix begins a note that has what a hook gives the model.
+const NotePrefix = "[From a hook of the user]\n"
+
 // Verdict combines the responses of all hooks of an occasion. The zero Verdict has no effect.
 type Verdict struct {
 	// Decision is the strictest response. Only the user's own hooks can allow, and only all

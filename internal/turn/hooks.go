@@ -132,7 +132,7 @@ func (t *turn) reportHooks(calls []*call) error {
 // hookNotes gives the model texts of hooks. C21: they follow all that the model has received.
 func (t *turn) hookNotes(texts []string) error {
 	for _, text := range texts {
-		if err := t.note("[From a hook of the user]\n" + text); err != nil {
+		if err := t.note(hooks.NotePrefix + text); err != nil {
 			return err
 		}
 	}

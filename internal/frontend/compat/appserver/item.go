@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -26,7 +28,8 @@ const (
 type itemKind string
 
 const (
-	hidden      itemKind = "" // a note for the model
+	hidden      itemKind = "" // a note of settle for the model
+	prompts     itemKind = "hookPrompt"
 	says        itemKind = "agentMessage"
 	thinks      itemKind = "reasoning"
 	runs        itemKind = "commandExecution" // a command, or what reads as one
@@ -43,6 +46,11 @@ func kindOf(c event.Content) itemKind {
 	case event.Reasoning:
 		return thinks
 	case event.ToolCall:
+	case event.Note:
+		if strings.HasPrefix(c.Text, hooks.NotePrefix) {
+			return prompts
+		}
+		return hidden
 	default:
 		return hidden
 	}
@@ -87,6 +95,10 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 		}
 		out["summary"], out["content"] = summary, []string{}
 		return out
+	case prompts:
+		text := strings.TrimPrefix(c.Text, hooks.NotePrefix)
+		out["fragments"] = []object{{"text": text, "hookRunId": v.hookOf(text)}}
+		return out
 	case runs:
 		v.describeCommand(out, i, c)
 	case changes:
@@ -114,6 +126,18 @@ func (v view) item(i *event.Item, details json.RawMessage) object {
 	}
 	out["status"] = v.status(i, kind)
 	return out
+}
+
+// hookOf returns the id of the turn's hook that gave the model the text; "" for one of the session's start.
+func (v view) hookOf(text string) string {
+	if v.turn != nil {
+		for _, h := range slices.Backward(v.turn.Hooks) {
+			if h.Ended != nil && (h.Ended.Context == text || h.Ended.Reason == text) {
+				return h.Hook
+			}
+		}
+	}
+	return ""
 }
 
 // setNull sets what Codex may say and settle does not.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/hooks"
 )
 
 // itemsSaid are the items that were shown, as clients read them.
@@ -81,5 +82,32 @@ func TestServerTools(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What a hook gives the model is an item of the protocol, with the run of the hook; other notes of
+// settle for the model are none.
+func TestHookPrompts(t *testing.T) {
+	b := newEventLog(t)
+	note := func(id, text string) []note {
+		started := b.step(event.Event{Turn: "t000001", Item: id, Data: event.ItemStarted{Type: event.Note}})
+		return append(started, b.step(event.Event{Turn: "t000001", Item: id, Data: event.ItemEnded{
+			Status: event.ItemCompleted, Content: event.Content{Type: event.Note, Text: text},
+		}})...)
+	}
+	b.step(event.Event{Turn: "t000001", Data: event.HookStarted{Hook: "h1", Event: event.HookStop, Command: "x"}})
+	b.step(event.Event{Turn: "t000001", Data: event.HookEnded{
+		Hook: "h1", Outcome: event.Completed, Decision: event.Deny, Reason: "Run the tests.",
+	}})
+	got := itemsSaid(t, append(
+		note("i000001", hooks.NotePrefix+"Run the tests."), note("i000002", "You have called read 3 times.")...,
+	))
+	item := `{"fragments":[{"hookRunId":"h1","text":"Run the tests."}],"id":"i000001","type":"hookPrompt"}`
+	if diff := cmp.Diff([]string{"item/started " + item, "item/completed " + item}, got); diff != "" {
+		t.Error(diff)
+	}
+	all := view{"/w", b.tr.state().Turn("t000001")}.all()
+	if raw, err := json.Marshal(all[len(all)-1]); err != nil || string(raw) != item {
+		t.Errorf("the history has %s, %v", raw, err)
 	}
 }

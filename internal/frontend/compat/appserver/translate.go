@@ -211,6 +211,8 @@ func (t *translator) itemEnded(c transcript.Change) []note {
 		out = append(out, t.ofTurn(c, "turn/plan/updated", planOf(call.Plan)))
 	}
 	switch isChange := item["type"] == changes; {
+	case item["type"] == prompts: // a note is whole when it ends
+		out = append(out, t.begins(c, item))
 	case isChange && t.shown[c.Item.ID] == hidden:
 		begun := maps.Clone(item)
 		begun["status"] = inProgress
