@@ -53,8 +53,8 @@ const pluginsShowHelp = `Show a plugin: where it comes from, its files, and ever
 
 Exit codes: 0 shown, 1 failed, 2 wrong usage or configuration.`
 
-const pluginsUpdateHelp = `Fetch a plugin again, show the difference of what it may run and the changed files, and
-ask whether you trust it. REF is another commit, tag or branch of its repository. Until
+const pluginsUpdateHelp = `Fetch a plugin again, show the difference of what it may run, the changed files and a
+command that shows their contents, and ask whether you trust it. REF is another commit, tag or branch of its repository. Until
 your answer, sessions use the plugin as you trusted it.
 
 --yes needs a whole commit as REF, or --digest, as for "settle plugins add".
@@ -466,16 +466,26 @@ func (f *pluginsFlags) replace(
 ) error {
 	trusted, err := f.decide(ctx, s, store, staged, command, func(to io.Writer, parts []plugins.Part) error {
 		changed := plugin.Changes(store.Trusted(old.Record), store.Trusted(staged.Record))
-		fmt.Fprintf(to, "Plugin %s: what differs from what you trusted (- before, + now):\n", staged.Name)
-		for _, line := range plugins.Difference(plugins.Inventory(old, s.getenv), parts, changed) {
-			fmt.Fprintln(to, terminal.Fold("  "+line, terminal.Columns(to)))
-		}
-		return nil
+		before := about.ShownPlugin{Plugin: *old, Inventory: plugins.Inventory(old, s.getenv)}
+		now := about.ShownPlugin{Plugin: staged, Inventory: parts}
+		return about.PluginChange(to, before, now, changed, f.readable(s, &staged))
 	})
 	if err != nil || !trusted {
 		return err
 	}
 	return failed(store.Prune(ctx, staged.Name, copyAge))
+}
+
+// readable returns the folder in which a person can read a staged plugin: its copy while the question
+// waits or if it is trusted, else its source; "" if that is a repository.
+func (f *pluginsFlags) readable(s *streams, staged *plugin.Plugin) string {
+	switch {
+	case f.yes || s.person():
+		return staged.Root
+	case staged.Git:
+		return ""
+	}
+	return filepath.Join(staged.Source, filepath.FromSlash(staged.Path))
 }
 
 // decide shows a staged plugin, asks, and records the trust or removes the copy. It reports

@@ -3,6 +3,7 @@ package about
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/listing"
@@ -146,6 +147,37 @@ func Plugin(to io.Writer, p ShownPlugin, files plugin.Tree) error {
 		fmt.Fprintln(&b, "  "+part.Line())
 	}
 	if _, err := io.WriteString(to, terminal.Fold(b.String(), terminal.Columns(to))); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
+// PluginChange writes what differs between a plugin that a person trusts and another content of it, and
+// the command that shows the difference of its files; read is the folder with the other content, ""
+// if it does not stay.
+func PluginChange(to io.Writer, before, now ShownPlugin, changed []string, read string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plugin %s: what differs from what you trusted (- before, + now):\n", now.Name)
+	for _, of := range [][3]string{
+		{"version", terminal.Short(before.Parts.Version, 40), terminal.Short(now.Parts.Version, 40)},
+		{"commit", before.Commit, now.Commit}, {"digest", before.Digest, now.Digest}, {"copy", before.Root, now.Root},
+	} {
+		for n, sign := range []string{"-", "+"} {
+			if value := of[n+1]; value != "" && of[1] != of[2] {
+				fmt.Fprintf(&b, "  %s %-8s  %s\n", sign, of[0], terminal.OneLine(value))
+			}
+		}
+	}
+	for _, line := range plugins.Difference(before.Inventory, now.Inventory, changed) {
+		fmt.Fprintln(&b, "  "+line)
+	}
+	text := terminal.Fold(b.String(), terminal.Columns(to))
+	if _, err := os.Stat(before.Root); err == nil && read != "" && len(changed) > 0 { // not folded: it can be copied
+		text += fmt.Sprintf(
+			"To read the change: diff -r %s %s\n", terminal.ShellWord(before.Root), terminal.ShellWord(read),
+		)
+	}
+	if _, err := io.WriteString(to, text); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
