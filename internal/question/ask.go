@@ -173,13 +173,17 @@ func Answers(questions []event.Question, content json.RawMessage) ([][]string, e
 }
 
 // Normalize returns the answers in the form that the schema accepts: words that are no option
-// are an answer in own words, and an empty answer is none. Other values stay as they are.
+// are an answer in own words, and an empty answer is none. Other values stay as they are, and so do values of
+// other names, which [CheckForm] refuses.
 func Normalize(f event.Form, content json.RawMessage) json.RawMessage {
 	var values map[string]any
 	if len(f.Questions) == 0 || json.Unmarshal(content, &values) != nil || values == nil {
 		return content
 	}
-	for _, v := range values {
+	for name, v := range values {
+		if !isAnswer(name, len(f.Questions)) {
+			return content
+		}
 		switch v.(type) {
 		case string, []any:
 		default:
@@ -191,6 +195,16 @@ func Normalize(f event.Form, content json.RawMessage) json.RawMessage {
 		return content
 	}
 	return Content(f.Questions, answers)
+}
+
+// isAnswer reports whether an answer to one of n questions has the name.
+func isAnswer(name string, n int) bool {
+	for at := range n {
+		if name == Key(at) || name == TextKey(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // questionsText writes the questions with their options, below the message.

@@ -97,6 +97,15 @@ func TestContentOfAnswers(t *testing.T) {
 	if err := question.CheckForm(form, json.RawMessage(`{"q1":"Oracle"}`)); err == nil {
 		t.Error("an answer that is no option is accepted as one")
 	}
+	for content, want := range map[string]string{
+		`{"foo":1,"bar":"x"}`:    "unknown: bar, foo",
+		`{"q1":"SQLite","q9":1}`: "unknown: q9",
+	} {
+		content := question.Normalize(form, json.RawMessage(content))
+		if err := question.CheckForm(form, content); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", content, err)
+		}
+	}
 }
 
 func TestSchemaOfQuestions(t *testing.T) {

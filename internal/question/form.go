@@ -126,7 +126,22 @@ func CheckForm(f event.Form, content json.RawMessage) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("missing: %s", strings.Join(missing, ", "))
 	}
+	if unknown := unknownNames(list, values); len(unknown) > 0 {
+		return fmt.Errorf("unknown: %s", Line(strings.Join(unknown, ", ")))
+	}
 	return valid(f.Schema, values)
+}
+
+// unknownNames returns the names of values that the form does not ask for, in order. Their answers would be
+// lost.
+func unknownNames(list []Field, values map[string]any) (names []string) {
+	for name := range values {
+		if !slices.ContainsFunc(list, func(f Field) bool { return name == f.Name || f.Text != "" && name == f.Text }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // valid validates values against a schema from outside, which may make the library panic.

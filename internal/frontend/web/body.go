@@ -109,6 +109,7 @@ type approval struct {
 	Text     string          `json:"text" jsonschema:"the complete call, for a person to read before they answer"`
 	Covers   string          `json:"covers" jsonschema:"what approved_session covers"`
 	Once     bool            `json:"once,omitempty" jsonschema:"approved_session covers no other call: do not offer it"`
+	Form     *event.Form     `json:"form,omitempty" jsonschema:"the questions; the answer needs their values as content"`
 }
 
 // heldCall is a call that waited for a person when an earlier host of the session ended.

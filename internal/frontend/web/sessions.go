@@ -160,7 +160,9 @@ func ending(st event.State) (event.Outcome, event.Reason) {
 func approvals(st event.State) []approval {
 	all := []approval{}
 	for _, a := range asker.Open(st) {
-		all = append(all, approval{a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers, a.Once})
+		all = append(all, approval{
+			a.Approval, a.Call, a.Tool, a.Title, a.Why, a.Detail, a.Text, a.Covers, a.Once, a.Form,
+		})
 	}
 	return all
 }
