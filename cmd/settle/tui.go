@@ -223,6 +223,7 @@ func (s *streams) terminalOptions(r *config.Resolved, dir string) tui.Options {
 		StatusCommand: assemble.StatusCommand(r.Terminal.StatusCommand, s.environ),
 
 		Place:      s.place(dir),
+		PlaceOf:    s.place,
 		Version:    version(),
 		DataDir:    r.DataDir,
 		Edit:       s.editor(),

@@ -58,7 +58,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	state := p.conversation.State()
 	p.log = transcript.New(state, transcript.Live)
 	go p.feed.run(ctx, p.conversation, state.Seq) // ends with ctx
-	p.printf("settle with %s in %s. /help lists commands.", p.conversation.Model(), o.Place)
+	p.printf("settle with %s in %s. /help lists commands.", p.conversation.Model(), p.placeIn(state))
 	if p.Imported != nil && hostOf(p.conversation) == "" {
 		if line := p.Imported(); line != "" {
 			p.printf("Imported %s. In a shell, settle doctor says more.", line)

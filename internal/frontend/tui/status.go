@@ -189,8 +189,9 @@ func (u *UI) about() (parts []statusPart) {
 	if jobs := u.jobs(); jobs > 0 {
 		add(terminal.Count(jobs, "job"), rankJobs)
 	}
+	place := u.placeIn(u.state())
 	return append(parts, statusPart{
-		text: u.Place, short: filepath.Base(u.Place), style: faint(), rank: rankDir, shortRank: rankDirName,
+		text: place, short: filepath.Base(place), style: faint(), rank: rankDir, shortRank: rankDirName,
 	})
 }
 

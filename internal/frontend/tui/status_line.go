@@ -196,7 +196,7 @@ func (u *UI) statusField(name string, now time.Time) string {
 			return terminal.Count(n, "job")
 		}
 	case "directory":
-		return u.Place
+		return u.placeIn(u.state())
 	case "session":
 		return c.ID()
 	case "version":

@@ -69,8 +69,10 @@ type Options struct {
 	// Session is opened first; "" makes a new one. Prompt, if set, is sent to it.
 	Session, Prompt string
 	// Place is the working directory, as it is shown, and Version the version in the first
-	// rows; without it, there are none.
+	// rows; without it, there are none. PlaceOf, if set, returns how a session's directory is shown, which
+	// can be a git worktree, or another process's.
 	Place, Version string
+	PlaceOf        func(dir string) string
 	// StatusLine is the template of the status row; empty for settle's own. StatusCommand, if set, runs the
 	// person's command for the row with its input, and returns its output.
 	StatusLine    string
@@ -112,6 +114,14 @@ type Options struct {
 
 	// documents reads the PDFs of an input; nil for [session.ReadDocuments].
 	documents func(context.Context, []event.Document) ([]event.Document, error)
+}
+
+// placeIn returns how the working directory of a session is shown.
+func (o *Options) placeIn(s event.State) string {
+	if o.PlaceOf == nil || s.Host.Dir == "" {
+		return o.Place
+	}
+	return o.PlaceOf(s.Host.Dir)
 }
 
 // UI is the terminal with the session that it shows. The goroutine of loop owns all

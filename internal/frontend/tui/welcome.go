@@ -36,7 +36,7 @@ func tip(keys keymap.Map, n int) string {
 // that configuration takes the row of the tip if it needs two.
 func (u *UI) welcome() entry {
 	const indent = 14
-	model, place, tip := u.view.conversation.Model(), u.Place, tip(u.Keys, len(u.input.history.texts))
+	model, place, tip := u.view.conversation.Model(), u.placeIn(u.state()), tip(u.Keys, len(u.input.history.texts))
 	permission, commands := event.PermissionWords(u.view.conversation.Mode(), u.state().Host.Confinement)
 	if commands != "" {
 		permission += " · " + commands

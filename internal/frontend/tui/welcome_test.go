@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -92,4 +93,17 @@ func TestQuestionMarkShowsShortcuts(t *testing.T) {
 	if s.overlay.pager == nil || !s.input.editor.empty() {
 		t.Error("the shortcuts are not shown")
 	}
+}
+
+// The first rows and the status row have the directory of the session, which can be a git worktree.
+func TestDirectoryIsTheSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonIn(t, "/data/worktrees/s", Options{
+			Version: "v1", PlaceOf: func(dir string) string { return "in " + dir },
+		})
+		p.sees("directory   in /data/worktrees/s", "· in /data/worktrees/s")
+		p.misses("~/w")
+		p.types("\x04")
+		p.left(code, 0)
+	})
 }
