@@ -72,6 +72,31 @@ func TestRunWorktree(t *testing.T) {
 	}
 }
 
+// A detached host that is ended has no terminal: its log names the worktree that is kept.
+func TestDetachedHostLogsWorktree(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.repository(t)
+	up := p.fifo("up")
+	server := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Call(
+		"shell", fmt.Sprintf(`{"command":"echo 2 > b; echo up > %s; sleep 300"}`, filepath.Join(p.work, "up")),
+	))))
+	run := p.run(server, "--session", "d", "--worktree=feat", "--detach", "go")
+	started(t, run)
+	exited(t, run, 0)
+	up()
+	pid := p.hostOf("d")
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, pid)
+	log, err := os.ReadFile(filepath.Join(p.data, "log", "settle.log"))
+	if err != nil || !strings.Contains(string(log), "merge settle/feat") || !strings.Contains(string(log), "worktrees/d") {
+		t.Errorf("%v; the log says\n%s", err, log)
+	}
+}
+
 // A held call of a session in a git worktree is approved although the worktree is gone.
 func TestHeldCallIsApprovedInRemovedWorktree(t *testing.T) {
 	t.Parallel()

@@ -15,9 +15,14 @@ func WorktreeLines(host event.SessionOpened, left *event.WorktreeLeft) []string 
 	if w == nil || left == nil || !left.Kept {
 		return nil
 	}
+	words := fmt.Sprintf("the work is in the git worktree %s, branch %s: %s", w.Path, w.Branch, left.Why)
+	return append([]string{words}, WorktreeCommands(*w)...)
+}
+
+// WorktreeCommands are the commands that commit, merge and discard the work in a git worktree.
+func WorktreeCommands(w event.Worktree) []string {
 	from, path, branch := shellWord(w.From), shellWord(w.Path), shellWord(w.Branch)
 	return []string{
-		fmt.Sprintf("the work is in the git worktree %s, branch %s: %s", w.Path, w.Branch, left.Why),
 		fmt.Sprintf("  commit:  git -C %s add --all && git -C %[1]s commit", path),
 		fmt.Sprintf("  merge:   git -C %s merge %s", from, branch),
 		fmt.Sprintf(

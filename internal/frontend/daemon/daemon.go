@@ -206,12 +206,14 @@ func (o Options) host(
 		case <-left:
 			left = nil
 			if code, done := o.leave(owner, opened.ID()); done {
+				o.logWorktree(opened)
 				return code
 			}
 			continue
 		case stop := <-o.Stops:
 			o.Logger.Info("detached host ends by "+stop.Who()+", with its session", "session", opened.ID())
 			o.close(stop.Reason, stop.By)
+			o.logWorktree(opened)
 			return stop.Code
 		case <-tick.C:
 		}
@@ -238,6 +240,11 @@ func (o Options) host(
 // logClosed logs the end of a session that this process has not ended.
 func (o Options) logClosed(opened *assemble.Opened) {
 	o.Logger.Info("detached host ends: its session is closed", "session", opened.ID())
+	o.logWorktree(opened)
+}
+
+// logWorktree logs where the session's own git worktree is, and how to merge it.
+func (o Options) logWorktree(opened *assemble.Opened) {
 	var lines []string
 	opened.View(func(st event.State) { lines = transcript.WorktreeLines(st.Host, st.WorktreeLeft) })
 	for _, line := range lines {

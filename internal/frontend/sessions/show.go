@@ -38,6 +38,7 @@ func Show(to io.Writer, dataDir, session string) error {
 	if w := state.Host.Worktree; w != nil {
 		how := treeOf(*w, !state.Open, state.WorktreeLeft)
 		fmt.Fprintf(&b, "git worktree of %s: %s\n", terminal.Text(w.From), how)
+		showMerge(&b, *w, how)
 	}
 	fmt.Fprintf(&b, "created %s, changed %s\n", local(state.Created), local(state.Updated))
 	if parts := transcript.Spent(transcript.Total(state)); len(parts) > 0 {
@@ -97,8 +98,22 @@ func showChild(b *bytes.Buffer, c *event.Child, now string) {
 		}
 		how := treeOf(*c.Worktree, c.Ended != nil, left)
 		fmt.Fprintf(b, "  git worktree %s: %s\n", terminal.Text(c.Worktree.Path), how)
+		showMerge(b, *c.Worktree, how)
 	}
 }
+
+// showMerge writes the commands that merge and discard the work in a worktree that is kept.
+func showMerge(b *bytes.Buffer, w event.Worktree, how string) {
+	if !strings.HasPrefix(how, worktreeKept) {
+		return
+	}
+	for _, line := range transcript.WorktreeCommands(w) {
+		fmt.Fprintln(b, terminal.Text(line))
+	}
+}
+
+// worktreeKept begins the description of a worktree that is left to the user.
+const worktreeKept = "kept"
 
 // treeOf describes a session's worktree, from the disk and the log.
 func treeOf(w event.Worktree, ended bool, left *event.WorktreeLeft) string {
@@ -110,9 +125,9 @@ func treeOf(w event.Worktree, ended bool, left *event.WorktreeLeft) string {
 	case !ended:
 		return "in use " + branch
 	case left == nil || left.Why == "":
-		return "kept " + branch
+		return worktreeKept + " " + branch
 	}
-	return "kept " + branch + ": " + terminal.Text(left.Why)
+	return worktreeKept + " " + branch + ": " + terminal.Text(left.Why)
 }
 
 func local(at time.Time) string { return at.Local().Format(time.DateTime) }

@@ -112,3 +112,29 @@ func TestShowSteeredInput(t *testing.T) {
 		rest = after
 	}
 }
+
+// A worktree that is kept is shown with the commands that merge and discard it.
+func TestShowKeptWorktree(t *testing.T) {
+	dir, tree := t.TempDir(), t.TempDir()
+	w := &event.Worktree{From: "/home/me/project", Path: tree, Branch: "settle/feat"}
+	log := good()[:9]
+	opened := log[0].Data.(event.SessionOpened)
+	opened.Worktree = w
+	log[0].Data = opened
+	log = append(log, event.Event{Turn: "t1", Data: event.TurnCompleted{}}, event.Event{Data: event.SessionClosed{
+		Worktree: &event.WorktreeLeft{Kept: true, Why: "1 file changed"},
+	}})
+	put(t, dir, "s", log)
+	var out bytes.Buffer
+	if err := Show(&out, dir, "s"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"kept (branch settle/feat): 1 file changed\n", "\n  merge:   git -C /home/me/project merge settle/feat\n",
+		"\n  discard: git -C /home/me/project worktree remove --force " + tree,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not show %q:\n%s", want, out.String())
+		}
+	}
+}
