@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/daemon"
+	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -221,11 +224,32 @@ func hostLog(dataDir, session string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder of the host's log: %w", err)
 	}
+	removeStaleHostLogs(dataDir, dir)
 	log, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the host's log: %w", err)
 	}
 	return log, nil
+}
+
+// minStaleAge is the least age of the file of a host that has ended: a younger one can be of a host that has not
+// opened its session yet.
+const minStaleAge = time.Minute
+
+// removeStaleHostLogs removes the empty files that killed hosts have left: no process has their session open.
+func removeStaleHostLogs(dataDir, dir string) {
+	paths, _ := filepath.Glob(filepath.Join(dir, "detached-*.log")) // the pattern is valid
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 || time.Since(info.ModTime()) < minStaleAge {
+			continue
+		}
+		session := strings.TrimPrefix(filepath.Base(path), "detached-")
+		session = session[:max(strings.LastIndexByte(session, '-'), 0)]
+		if free, err := journal.Free(dataDir, session); free && err == nil || errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(path) // else the next host tries again
+		}
+	}
 }
 
 // removeHostLog removes the file that is this host's standard error, if it is empty.
