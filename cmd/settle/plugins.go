@@ -54,8 +54,9 @@ const pluginsShowHelp = `Show a plugin: where it comes from, its files, and ever
 Exit codes: 0 shown, 1 failed, 2 wrong usage or configuration.`
 
 const pluginsUpdateHelp = `Fetch a plugin again, show the difference of what it may run, the changed files and a
-command that shows their contents, and ask whether you trust it. REF is another commit, tag or branch of its repository. Until
-your answer, sessions use the plugin as you trusted it.
+command that shows their contents, and ask whether you trust it. REF is another commit,
+tag or branch of its repository. Until your answer, sessions use the plugin as you
+trusted it.
 
 --yes needs a whole commit as REF, or --digest, as for "settle plugins add".
 

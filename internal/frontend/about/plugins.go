@@ -160,7 +160,9 @@ func PluginChange(to io.Writer, before, now ShownPlugin, changed []string, read 
 	fmt.Fprintf(&b, "Plugin %s: what differs from what you trusted (- before, + now):\n", now.Name)
 	for _, of := range [][3]string{
 		{"version", terminal.Short(before.Parts.Version, 40), terminal.Short(now.Parts.Version, 40)},
-		{"commit", before.Commit, now.Commit}, {"digest", before.Digest, now.Digest}, {"copy", before.Root, now.Root},
+		{"commit", before.Commit, now.Commit},
+		{"digest", before.Digest, now.Digest},
+		{"copy", before.Root, now.Root},
 	} {
 		for n, sign := range []string{"-", "+"} {
 			if value := of[n+1]; value != "" && of[1] != of[2] {
