@@ -63,6 +63,8 @@ export const fork = (id) => call("POST", at(id, "fork"));
 export const rewindPlan = (id, input) => call("GET", `${at(id, "rewind")}?input=${encodeURIComponent(input)}`);
 export const rewind = (id, body) => call("POST", at(id, "rewind"), body, { timeout: 60_000 });
 export const deleteSession = (id) => call("DELETE", at(id, "log"), undefined, { timeout: 60_000 });
+export const newSettings = () => call("GET", "/settings");
+export const plugins = () => call("GET", "/plugins").then((r) => r?.plugins ?? []);
 export const settings = (id) => call("GET", at(id, "settings"));
 export const changeSettings = (id, body) => call("POST", at(id, "settings"), body);
 export const files = (letters) => call("GET", `/files?match=${encodeURIComponent(letters)}`).then((r) => r?.paths ?? []);

@@ -10,7 +10,7 @@ import { unshown } from "./guard.js";
 import { fileChange } from "./item.js";
 import { answers, plans } from "./terms.js";
 import { named } from "./visible.js";
-import { sentence } from "./words.js";
+import { reasonWords, scopeWords, sentence } from "./words.js";
 
 /** What an answer is called. A child in the background has no turn that could stop. */
 const label = (verdict, a) => verdict === "aborted" && a?.background ? "Stop the agent" : sentence(answers[verdict][0]);
@@ -23,7 +23,10 @@ export function approvalsView(el, app) {
       cards = new Map();
       // The log of a host that was killed still has the question; the held call takes its place.
       const held = app.held(), open = openApprovals(app.state).filter((a) => !held.some((one) => one.call === a.call));
-      for (const a of [...open, ...held]) cards.set(a.approval, old.get(a.approval) ?? safeCard(a, app));
+      for (const a of [...open, ...held]) {
+        const where = app.asksElsewhere(a), was = old.get(a.approval);
+        cards.set(a.approval, was && (was.dataset.where ?? "") === where ? was : safeCard(a, app, where));
+      }
       const left = [...old.values()].find((c) => !cards.has(c.dataset.approval) && c.contains(document.activeElement));
       arrange(el, [...cards.values()]);
       show(el, cards.size > 0);
@@ -42,9 +45,9 @@ export function approvalsView(el, app) {
 /** Longer diffs are not drawn whole. */
 const MOST_DRAWN = 40_000;
 
-function safeCard(a, app) {
+function safeCard(a, app, where) {
   try {
-    return card(a, app);
+    return where ? elsewhereCard(a, app, where) : card(a, app);
   } catch (err) {
     return unshownCard(a, app, err);
   }
@@ -59,6 +62,14 @@ function unshownCard(a, app, err) {
     h("div", { class: "answers" },
       h("button", { type: "button", on: { click: () => give("denied") } }, label("denied")),
       a.held ? null : h("button", { type: "button", on: { click: () => give("aborted") } }, label("aborted", a))), said);
+}
+
+/** A question that another process asks: only that process takes the answer. */
+function elsewhereCard(a, app, where) {
+  const name = named(a.form?.server || a.tool || "a tool");
+  return h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval, where } },
+    a.form ? [h("h3", null, h("span", { class: "tool" }, name), " asks for input"), a.form.message ? h("pre", { class: "command" }, named(a.form.message)) : null] : questionNodes(a),
+    h("p", { class: "elsewhere" }, where, app.attachCommand() ? [" Answer it there, with: ", h("code", null, app.attachCommand())] : null));
 }
 
 /** What a person can say to the question of a call that was held: it runs as it is, or not. */
@@ -89,6 +100,24 @@ function argumentsOf(a, app) {
   }
 }
 
+/** The question about a call: the whole call, and why settle asks. */
+function questionNodes(a) {
+  const name = named(a.tool ?? "a tool"), list = changes(a.detail);
+  // The whole call in words, unless its changes say the same, and hide nothing.
+  const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
+  const detail = drawn || !a.text ? list.map((f) => fileChange(f, true)) : [];
+  // The changes name their files; the text also says where links lead.
+  const whole = drawn ? (a.text ?? "").split("\n").filter((line) => line.startsWith("  leads to: ")).join("\n") : a.text ?? named(a.title ?? name);
+  return [
+    isPlan(a) ? h("h3", null, "Accept this plan?") : h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
+    whole ? h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))) : null,
+    a.held ? h("p", { class: "why" }, heldWords(a)) : null,
+    reasonWords(a) ? h("p", { class: "why" }, named(reasonWords(a))) : null,
+    a.review ? h("p", { class: "why" }, named(a.review)) : null,
+    detail.length ? h("div", { class: "details" }, detail) : null,
+  ];
+}
+
 function card(a, app) {
   if (a.form) return formCard(a, (verdict, content) => app.answer(a, verdict, { content }));
   const name = named(a.tool ?? "a tool");
@@ -117,20 +146,10 @@ function card(a, app) {
   ];
   const buttons = h("div", { class: "answers" }, verdicts,
     a.held ? null : button(label("aborted", a), "x", () => give("aborted")));
-  const list = changes(a.detail);
-  // The whole call in words, unless its changes say the same, and hide nothing.
-  const drawn = list.length && list.every((f) => f.diff && !f.cut && f.diff.length < MOST_DRAWN) && !a.text?.includes("\u27e8");
-  const detail = drawn || !a.text ? list.map((f) => fileChange(f, true)) : [];
-  const whole = drawn ? named(a.title ?? name) : a.text ?? named(a.title ?? name);
   const el = h("section", { class: "approval", tabindex: "-1", "aria-label": `Approval: ${name}`, data: { approval: a.approval } },
-    isPlan(a) ? h("h3", null, "Accept this plan?") : h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
-    h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))),
-    a.held ? h("p", { class: "why" }, heldWords(a)) : null,
-    a.why ? h("p", { class: "why" }, named(a.why)) : null,
-    a.review ? h("p", { class: "why" }, named(a.review)) : null,
-    detail.length ? h("div", { class: "details" }, detail) : null,
-    a.covers ? h("p", { class: "why" }, a.once ? `An approval covers ${named(a.covers)}.`
-      : `\u201c${label("approved_session")}\u201d also allows ${named(a.covers)}.`) : null,
+    questionNodes(a),
+    a.covers ? h("p", { class: "why" }, a.once ? `An approval covers ${named(scopeWords(a))}.`
+      : `\u201c${label("approved_session")}\u201d also allows ${named(scopeWords(a))}.`) : null,
     buttons, change, denial, said);
 
   el.addEventListener("keydown", (e) => {

@@ -96,7 +96,7 @@ export function composerView(form, app) {
   function submit() {
     const said = box.value;
     if (app.refuses() || !said.trim() && !images.length) return;
-    const mode = running(app.state) ? modes.querySelector("input:checked").value : "queue";
+    const mode = running(app.state) && !app.isAway() ? modes.querySelector("input:checked").value : "queue";
     app.submit({ text: said, mode, images });
     images = [];
     drawPictures();
@@ -150,7 +150,7 @@ export function composerView(form, app) {
 
   return {
     update() {
-      const t = running(app.state);
+      const t = app.isAway() ? null : running(app.state); // nothing reaches a turn of another process
       const held = drawWaiting();
       show(modes, !!t);
       show(stop, !!t);
@@ -161,6 +161,8 @@ export function composerView(form, app) {
       let words = "";
       send.disabled = !!app.refuses();
       if (app.refuses()) words = `Not available here: ${named(app.refuses())}.`;
+      else if (app.takesOver()) words = "Sending takes the session over, which ends the turn that runs there";
+      else if (app.isAway()) words = "Sending opens the session here";
       else if (held) words = held === 1 ? "1 held input goes with your next message" : `${held} held inputs go with your next message`;
       else if (!app.state.open && app.state.seq) words = "Sending reopens the session";
       text(hint, words);
@@ -168,7 +170,7 @@ export function composerView(form, app) {
     },
     onMode(f) { modes.addEventListener("change", f); },
     focus() { box.focus(); },
-    setDraft(value) { box.value = value; paths.close(); grow(); images = []; drawPictures(); },
+    setDraft(value, pictures = []) { box.value = value; paths.close(); grow(); images = pictures; drawPictures(); },
   };
 }
 

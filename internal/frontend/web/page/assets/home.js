@@ -30,11 +30,12 @@ export function homeView(app) {
   return {
     el,
     update(sessions, info) {
-      const rows = [["Directory", info.dir, "path"], ["Model", info.model], ["Permission", info.words || (modes[info.permission] ?? info.permission)]].filter(([, v]) => v);
-      const said = rows.map((r) => r.join("\n")).join("\n");
+      const rows = [["Directory", info.dir, "path"], ["Model", info.model, "", true], ["Permission", info.words || (modes[info.permission] ?? info.permission), "", true]].filter(([, v]) => v);
+      const said = [info.writes, ...rows.flat()].join("\n");
       if (facts.dataset.said !== said) {
         facts.dataset.said = said;
-        facts.replaceChildren(...rows.flatMap(([name, value, cls]) => [h("dt", null, name), h("dd", { class: cls }, named(value))]));
+        facts.replaceChildren(...rows.flatMap(([name, value, cls, chosen]) => [h("dt", null, name), h("dd", { class: cls },
+          chosen && info.writes ? h("button", { type: "button", class: "fact", title: `Choose another ${name.toLowerCase()} (Alt S)`, on: { click: () => app.chooseSettings() } }, named(value)) : named(value))]));
       }
       const byDir = new Map();
       for (const s of sessions.filter((one) => one.id !== info.id)) {

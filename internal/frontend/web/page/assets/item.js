@@ -132,7 +132,7 @@ function callView(i, app) {
     text(peek, d.isOpen() || drawn || !news || refused ? "" : lastLines(out));
     show(peek, peek.textContent !== "");
     if (d.isOpen()) drawWhole(c);
-    text(asked, app.approvalsOf(i).filter((a) => a.ended).map((a) => `Asked, ${approvalWords(a)}`).join(". "));
+    text(asked, app.approvalsOf(i).filter((a) => a.ended).map((a) => a.form ? sentence(approvalWords(a)) : `Asked, ${approvalWords(a)}`).join(". "));
     show(asked, asked.textContent !== "");
     drawLeft(c);
     text(ending, endingWords(i));
@@ -143,6 +143,7 @@ function callView(i, app) {
   /** The diffs of a call that changed files stand in the open. */
   function drawEdits(c) {
     if (c.name === "plan" && i.status === "completed") return drawPlan(c);
+    if (c.name === "ask_user" && i.status === "completed" && replies(c).length) return drawReplies(c);
     const list = changes(c.detail).filter((f) => f.diff);
     if (c.detail !== drawnDetail) {
       drawnDetail = c.detail;
@@ -162,12 +163,22 @@ function callView(i, app) {
     return true;
   }
 
+  /** And the answers to the model's questions. */
+  function drawReplies(c) {
+    if (drawnDetail !== c.detail) {
+      drawnDetail = c.detail;
+      edits.replaceChildren(h("ul", { class: "replies" }, replies(c).map((line) => h("li", null, named(line)))));
+    }
+    show(edits, true);
+    return true;
+  }
+
   function drawWhole(c) {
-    const key = `${i.status} ${i.ready} ${c.arguments?.length} ${c.output?.length}`;
+    const key = `${i.status} ${i.ready} ${c.arguments?.length} ${c.effective_arguments?.length} ${c.output?.length}`;
     if (key === drawnWhole) return;
     drawnWhole = key;
     const atEnd = whole.lastElementChild && whole.lastElementChild.scrollTop + whole.lastElementChild.clientHeight > whole.lastElementChild.scrollHeight - 8;
-    whole.replaceChildren(...argumentNodes(c), ...outputNodes(c));
+    whole.replaceChildren(...argumentNodes(c), ...changedNodes(c, app.approvalsOf(i)), ...outputNodes(c));
     if (atEnd && i.status === "open") whole.lastElementChild.scrollTop = whole.lastElementChild.scrollHeight;
   }
 
@@ -189,7 +200,7 @@ function callView(i, app) {
 /** One word for what a call does or how it ended. */
 function callState(i, app) {
   if (i.status !== "open") return i.status;
-  if (i.started) return "running";
+  if (i.started) return app.approvalsOf(i).some((a) => a.form && !a.ended) ? "asks" : "running";
   if (!i.ready) return "arguments";
   return app.approvalsOf(i).some((a) => !a.ended) ? "asks" : "waiting";
 }
@@ -233,6 +244,24 @@ function argumentNodes(c) {
     return [h("dt", null, named(name)), h("dd", null, named(said.length > 20_000 ? `${said.slice(0, 20_000)}\u2026` : said))];
   });
   return [h("dl", { class: "arguments" }, rows)];
+}
+
+/** What the model wrote, if a person or a hook changed the call. */
+function changedNodes(c, approvals) {
+  if (!c.effective_arguments) return [];
+  const person = approvals.some((a) => a.ended?.arguments === c.effective_arguments);
+  return [h("p", { class: "faint" }, `${person ? "A person" : "A hook"} changed this call. The model wrote:`), ...argumentNodes({ arguments: c.arguments })];
+}
+
+/** The answers to the model's questions, a line each, as in ask/reply.go; none if they are not understood. */
+function replies(c) {
+  const { ending, answers: given } = c.detail ?? {}, questions = read(c.arguments ?? "")?.questions;
+  if (!Array.isArray(questions) || ending !== "answered" || !Array.isArray(given)) return [];
+  return questions.map((q, n) => {
+    const name = String(q?.header || (questions.length > 1 ? q?.question : "") || "");
+    const answer = Array.isArray(given[n]) && given[n].length ? given[n].join(", ") : "no answer";
+    return `${name} \u2192 ${answer}`.trim();
+  });
 }
 
 function outputNodes(c) {

@@ -16,7 +16,7 @@ export function jobsView(button, panel, app) {
   };
   const row = (j) => {
     const how = h("span", { class: "faint" });
-    const kill = h("button", { type: "button", "aria-label": `Kill job ${j.job}`, on: { click: () => { kill.disabled = true; app.killJob(j.job).finally(() => { kill.disabled = false; }); } } }, "Kill");
+    const kill = h("button", { type: "button", class: "kill", "aria-label": `Kill job ${j.job}`, on: { click: () => { kill.disabled = true; app.killJob(j.job).finally(() => { kill.disabled = false; }); } } }, "Kill");
     return { el: h("li", null, h("div", null, h("code", null, named(j.command ?? "")), how), kill), how, kill };
   };
   return {

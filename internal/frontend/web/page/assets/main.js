@@ -28,6 +28,8 @@ import { named } from "./visible.js";
 const LIST_DELAY = 4000, OVERVIEW_DELAY = 1500, TICK = 250, REST_DELAY = 60_000;
 const $ = (id) => document.getElementById(id);
 
+/** What was chosen for the session that the next message begins. */
+let next = {};
 let session = null, sessions = [], readOnly = "", defaults = {}, changedRows = [], changedKeys = new Set(), scheduled = false, drawnSession = null, reading = false;
 
 const app = {
@@ -50,18 +52,24 @@ const app = {
   refuses: () => readOnly || (session?.refuses ?? ""),
   unsent: () => session?.unsent() ?? [],
   interrupting: () => (session?.interrupting ?? 0) > 0,
-  saveDraft: (value) => { if (session) keep(`settle.draft.${session.id}`, value); },
+  saveDraft: (value) => keep(draftKey(), value),
   interrupt: () => session?.interrupt(),
   earlier() { reading = true; session?.earlier(); },
   dropInput: (i) => session.dropInput(i),
   answer: (a, verdict, more) => session.answer(a, verdict, more),
   cancelCall: (id) => session.cancelCall(id),
   killJob: (id) => session.killJob(id),
+  /** Why a question cannot be answered here; "" for one that can. The held calls of a host that died can. */
+  asksElsewhere: (a) => session?.isElsewhere() && !(a.held && session.host === null) ? session.elsewhereWords().question : "",
+  attachCommand: () => session?.host ? `settle attach ${session.id}` : "",
+  isAway: () => !!session?.isElsewhere(),
+  takesOver: () => !!session?.isElsewhere() && !!session.host?.takes && !session.refuses,
+  chooseSettings: () => openSettings(),
   write(words) { composer.setDraft(words); app.saveDraft(words); composer.focus(); },
   async submit(input) {
     if (!session) {
       const opened = await create();
-      if (!opened) { composer.setDraft(input.text); return; }
+      if (!opened) { composer.setDraft(input.text, input.images); app.saveDraft(input.text); return; }
     }
     session.submit(input);
     transcript.toEnd();
@@ -94,6 +102,7 @@ const rewinding = rewindView($("rewind"), (made, plan) => {
 });
 const review = reviewView($("changes"), { send: (words) => { app.submit({ text: words, mode: "queue", images: [] }); }, keep, kept });
 const settings = settingsView($("settings"), (id, now) => {
+  if (!id) { next = now; drawEmpty(); return; }
   if (session?.id !== id) return;
   session.settings = now;
   session.wake(); // one that was closed is open now
@@ -106,6 +115,9 @@ composer.onMode(() => draw());
 function keep(key, value) {
   try { if (value) localStorage.setItem(key, value); else localStorage.removeItem(key); } catch { /* not kept */ }
 }
+
+/** The draft of the session, or that of the start page. */
+const draftKey = () => `settle.draft.${session?.id ?? ""}`;
 
 function kept(key) {
   try { return localStorage.getItem(key) ?? ""; } catch { return ""; }
@@ -164,14 +176,20 @@ function drawLink() {
     const left = Math.max(0, Math.ceil((session.retryAt - Date.now()) / 1000));
     text($("link-words"), left ? `Not connected. Retrying in ${left} s; nothing is lost.` : "Not connected. Retrying; nothing is lost.");
   }
-  show($("elsewhere"), !!session?.isElsewhere());
+  const away = session?.isElsewhere() ? session.elsewhereWords() : null;
+  show($("elsewhere"), !!away);
+  text($("elsewhere-words"), away?.session ?? "");
+  text($("open-here"), away?.open ?? "");
+  show($("open-here"), !!away?.open);
+  document.body.classList.toggle("away", !!away);
+  document.body.classList.toggle("hosted", !!away && session.host !== null);
   show($("problem"), !!session?.problem);
   text($("problem-words"), session?.problem ?? "");
 }
 
 function drawEmpty() {
   if (!session) {
-    home.update(sessions, { ...defaults, words: defaults.permission_words, writes: !readOnly });
+    home.update(sessions, { ...defaults, words: defaults.permission_words, ...next, ...(next.permission ? { words: modes[next.permission] ?? next.permission } : {}), writes: !readOnly });
     transcript.setEmpty(home.el, ...(readOnly ? [h("p", null, named(readOnly))] : []));
   } else if (session.missing) {
     transcript.setEmpty(h("h2", null, session.missing === 404 ? "Session not found" : "This session cannot be shown"), h("p", null, named(session.why ?? "It may have been deleted. Choose another session from the list.")));
@@ -225,7 +243,7 @@ function choose(id) {
   session = null;
   changedRows = [];
   changedKeys.clear();
-  if (!id) { drawnSession = null; transcript.reset([]); composer.setDraft(""); draw(); return; }
+  if (!id) { drawnSession = null; transcript.reset([]); composer.setDraft(kept(draftKey())); draw(); return; }
   keep("settle.last", id);
   const began = performance.now();
   const mine = openedSession(id, {
@@ -269,16 +287,30 @@ function choose(id) {
   draw();
 }
 
+/** Shows the start page. Nothing is stored before the first message. */
+function begin() {
+  if (location.hash !== "#/") history.pushState(null, "", "#/");
+  showOverview(false);
+  choose("");
+  closeDrawer();
+  drawList();
+  composer.focus();
+}
+
 async function create() {
   if (readOnly) { notice(named(readOnly)); return false; }
+  let made = null;
   try {
-    const made = await api.openSession();
+    made = await api.openSession();
+    if (Object.keys(next).length) await api.changeSettings(made.id, next);
+    next = {};
     go(made.id);
     choose(made.id);
     listSessions();
     composer.focus();
     return true;
   } catch (e) {
+    if (made) api.deleteSession(made.id).catch(() => { /* an empty one stays */ });
     notice(`Cannot create a session: ${e.message}`);
     return false;
   }
@@ -356,11 +388,25 @@ function showOverview(on) {
 
 const isOverview = () => !$("overview").hidden;
 
+/** The settings of the session, or those of the next one. */
+function openSettings() {
+  if (readOnly) notice(named(readOnly));
+  else if (!session) settings.open("", next);
+  else if (session.isElsewhere() && session.host !== null) notice("Only the process that has the session open changes its settings.");
+  else settings.open(session.id);
+}
+
+function openChanges() {
+  if (session) review.open(session.id, session.state); else notice("No session is open.");
+}
+
 function route() {
   if (token.takeFromAddress()) { enter(); return; }
   if (!token.known()) return;
+  const was = isOverview();
   showOverview(location.hash === "#/overview");
   if (isOverview()) { closeDrawer(); overview.update(sessions); }
+  if (isOverview() && !was) overview.focus();
   const m = /^#\/s\/(.+)$/.exec(location.hash);
   let id = "";
   try { id = m ? decodeURIComponent(m[1]) : ""; } catch { /* no session has such an id */ }
@@ -429,7 +475,15 @@ function neighbour(by) {
   if (next) { go(next.id); choose(next.id); }
 }
 
+const step = (by) => isOverview() ? overview.step(by) : transcript.step(by);
+
 document.addEventListener("keydown", (e) => {
+  // The keys are listed over any dialog.
+  if (e.key === "?" && !e.defaultPrevented && !e.ctrlKey && !e.metaKey && !e.altKey && !e.target.closest?.("input:not([type=radio]), textarea, select") && token.known()) {
+    e.preventDefault();
+    if (!$("help").open) $("help").showModal();
+    return;
+  }
   if (e.defaultPrevented || e.isComposing || $("help").open || $("confirm").open || $("changes").open || $("ask").open || $("settings").open || $("rewind").open) return;
   const typing = e.target.closest?.("input, textarea, select");
   const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
@@ -439,32 +493,31 @@ document.addEventListener("keydown", (e) => {
     if (e.code === "KeyA") { done(); if (!approvals.focus()) notice("No approval is waiting."); }
     else if (e.key === "ArrowUp") { done(); neighbour(-1); }
     else if (e.key === "ArrowDown") { done(); neighbour(1); }
-    else if (e.code === "KeyN") { done(); create(); }
-    else if (e.code === "KeyO") { done(); location.hash = "#/overview"; }
-    else if (e.code === "KeyS" && session) { done(); settings.open(session.id); }
-    else if (e.code === "KeyC" && session) { done(); review.open(session.id, session.state); }
+    else if (e.code === "KeyN") { done(); begin(); }
+    else if (e.code === "KeyO") { done(); if (isOverview()) overview.focus(); else location.hash = "#/overview"; }
+    else if (e.code === "KeyS") { done(); openSettings(); }
+    else if (e.code === "KeyC") { done(); openChanges(); }
     return;
   }
   if (typing || !plain) return;
   if (e.key === "/") { done(); composer.focus(); }
-  else if (e.key === "j") { done(); transcript.step(1); }
-  else if (e.key === "k") { done(); transcript.step(-1); }
+  else if (e.key === "j" || e.key === "ArrowDown" && isOverview()) { done(); step(1); }
+  else if (e.key === "k" || e.key === "ArrowUp" && isOverview()) { done(); step(-1); }
   else if (e.key === "G" || e.key === "End" && !e.shiftKey) { done(); transcript.toEnd(); composer.focus(); }
-  else if (e.key === "?") { done(); $("help").showModal(); }
 });
 
 $("menu").addEventListener("click", () => drawer(!document.body.classList.contains("drawer")));
 $("shade").addEventListener("click", closeDrawer);
-$("new").addEventListener("click", create);
+$("new").addEventListener("click", begin);
 $("skip").addEventListener("click", () => composer.focus());
 $("open-here").addEventListener("click", () => session?.openHere());
-$("settings-button").addEventListener("click", () => settings.open(session.id));
+$("settings-button").addEventListener("click", openSettings);
 $("export").addEventListener("click", exportSession);
 $("rename").addEventListener("click", renameSession);
 $("fork").addEventListener("click", forkSession);
 $("delete").addEventListener("click", deleteSession);
 $("search").addEventListener("input", drawList);
-$("changes-button").addEventListener("click", () => review.open(session.id, session.state));
+$("changes-button").addEventListener("click", openChanges);
 $("dismiss").addEventListener("click", () => { if (session) session.problem = ""; drawLink(); });
 $("retry").addEventListener("click", () => session?.retry());
 $("help-button").addEventListener("click", () => $("help").showModal());

@@ -2,7 +2,7 @@
 // the child agents as a tree.
 
 import { arrange, h, show, text } from "./dom.js";
-import { shownState, stateWords } from "./sessions.js";
+import { isFailed, shownState, stateWords } from "./sessions.js";
 import { ago, count } from "./words.js";
 import { named } from "./visible.js";
 
@@ -10,7 +10,7 @@ const MOST_OTHERS = 12;
 const GROUPS = [
   ["Asking", (s) => shownState(s) === "waiting"],
   ["Running", (s) => shownState(s) === "running" || s.children?.some((c) => c.state === "running" || c.state === "waiting")],
-  ["Failed", (s) => (s.outcome === "failed" || s.reason === "crashed" || s.problem) && !s.trivial],
+  ["Failed", isFailed],
   ["Others", (s) => !s.trivial],
 ];
 
@@ -24,7 +24,7 @@ export function grouped(sessions) {
   return out;
 }
 
-/** {update(sessions)} */
+/** {update(sessions), focus(), step(by)}: step moves the focus to the next or an earlier card. */
 export function overviewView(el, app) {
   const sum = h("p", { class: "unseen", role: "status" });
   const groups = new Map(GROUPS.map(([name]) => {
@@ -62,8 +62,18 @@ export function overviewView(el, app) {
       branch(children, c.id, depth + 1))))];
   }
 
+  const cards = () => [...el.querySelectorAll(".cards a")];
+
   return {
+    focus: () => el.focus({ preventScroll: true }),
+    step(by) {
+      const all = cards(), here = all.indexOf(document.activeElement);
+      const next = all[here < 0 ? 0 : Math.min(all.length - 1, Math.max(0, here + by))];
+      next?.focus();
+      next?.scrollIntoView({ block: "nearest" });
+    },
     update(sessions) {
+      const at = el.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
       const all = grouped(sessions);
       text(sum, all.slice(0, 3).map(([name, list]) => `${list.length} ${name.toLowerCase()}`).join(" \u00b7 "));
       for (const [name, list] of all) {
@@ -77,6 +87,8 @@ export function overviewView(el, app) {
         for (const id of g.cards.keys()) if (!seen.some((s) => s.id === id)) g.cards.delete(id);
         arrange(g.list, seen.map((s) => g.cards.get(s.id).el));
       }
+      // A card that was moved or made anew has lost the focus.
+      if (at && !el.contains(document.activeElement)) (cards().find((a) => a.getAttribute("href") === at) ?? el).focus();
     },
   };
 }

@@ -8,9 +8,12 @@ import { emptyState, fold, running, stateBefore } from "./fold.js";
 import { follow } from "./rows.js";
 import { readEvents } from "./stream.js";
 import { answers } from "./terms.js";
+import { hostWords } from "./words.js";
 
 /** How many turns are read at first, and how many times more when earlier ones are wanted. */
 const TURNS = 20, MORE = 4;
+/** The age, in milliseconds, from which it is asked anew which process has the session open. */
+const STALE = 1000;
 /** How long until the held calls are asked for again after a failure. */
 const HELD_DELAY = 2000;
 
@@ -21,8 +24,9 @@ export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
     interrupting: 0, refuses: "", settings: null, held: [],
+    host: undefined, // the process outside of this server that has the session open; null for none, undefined while that is not known
   };
-  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0, asked = 0;
+  let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0, asked = 0, learnedAt = 0;
   const box = outbox(id, {
     changed: () => on.change([], [], []),
     arrived: () => self.wake(), // it opens a session that was closed
@@ -48,9 +52,7 @@ export function openedSession(id, on) {
       }
     }
     until = snap.seq ?? 0;
-    self.refuses = snap.refuses ?? "";
-    self.settings = snap;
-    self.held = heldOf(snap);
+    learn(snap);
     self.problem = "";
     self.total = until;
     pending = [];
@@ -66,7 +68,7 @@ export function openedSession(id, on) {
     stream = readEvents(id, after, lastId, {
       event: take,
       link: (state, at) => { setLink(state, at); if (state === "live") box.flush(); },
-      closed: () => { self.ended = true; if (self.next) arrived(); setLink("live", 0); },
+      closed: () => { self.ended = true; if (self.next) arrived(); setLink("live", 0); if (performance.now() - learnedAt > STALE) { self.host = undefined; readHost(); } },
       problem: (why) => {
         self.ended = true;
         self.problem = `Cannot read more: ${why}`;
@@ -108,6 +110,17 @@ export function openedSession(id, on) {
     if (self.next) return false; // the snapshot is as new
     if (e.kind === "turn.aborted") return e.data.reason === "shutdown" || e.data.reason === "crashed";
     return e.kind === "session.recovered" || e.kind === "session.opened" || e.kind === "input.dropped" || !!e.data?.held_call;
+  }
+
+  /** Asks which process has the session open. */
+  async function readHost() {
+    try { learn(await api.snapshot(id)); } catch { /* refresh() asks again */ }
+    on.change([], [], []);
+  }
+
+  function learn(snap) {
+    learnedAt = performance.now();
+    Object.assign(self, { settings: snap, refuses: snap.refuses ?? "", held: heldOf(snap), host: snap.host ?? null });
   }
 
   async function readHeld() {
@@ -176,7 +189,7 @@ export function openedSession(id, on) {
     },
     /** Asks whether the server takes inputs by now, and reads on. */
     async refresh() {
-      try { self.settings = await api.snapshot(id); self.refuses = self.settings.refuses ?? ""; self.held = heldOf(self.settings); } catch { /* said by the stream */ }
+      try { learn(await api.snapshot(id)); } catch { /* said by the stream */ }
       self.wake();
       on.change([], [], []);
     },
@@ -184,6 +197,7 @@ export function openedSession(id, on) {
     wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor(), stream.lastId()); },
     retry() { stream?.retry(); dim?.(); box.flush(); },
     async interrupt() {
+      if (self.isElsewhere()) return;
       const t = running(self.state), unsent = box.list().find((i) => i.sending);
       const begins = self.state.waiting.some((i) => !i.held); // its turn is about to be told of
       if (!t && !unsent && !begins) return;
@@ -224,6 +238,13 @@ export function openedSession(id, on) {
     closeSession: () => attempt("Cannot close the session", () => api.closeSession(id)),
     /** Whether reading ended although the log did not: the host died, or another process has the session. */
     isElsewhere: () => self.loaded && !self.missing && self.ended && self.state.open,
+    /** What is said of a session that is not open here: about it, about its questions, and what opening it here is called; "" if that is not possible. */
+    elsewhereWords() {
+      if (self.host === undefined) return { session: "This session is not open on this server.", question: "It does not ask on this server.", open: "" };
+      if (!self.host) return { session: `Its host died.${self.refuses ? "" : " Opening it here ends what it left open; the conversation is kept."}`, question: `The process that asked has ended.${self.refuses ? "" : " Open the session here to continue."}`, open: self.refuses ? "" : "Open here" };
+      const who = hostWords(self.host), takes = self.host.takes && !self.refuses;
+      return { session: `This session is open in ${who}. The page checks for new events every few seconds.${takes ? " Taking it over ends the turn that runs there." : ""}`, question: `It asks in ${who}, not here.`, open: takes ? "Take over" : "" };
+    },
     openHere: () => attempt("Cannot open the session", () => api.openSession(id)),
     /** The questions of calls that waited when an earlier host ended, unless something runs or the server takes no answers. */
     heldCalls: () => !self.loaded || self.refuses || running(self.state) && !self.isElsewhere() ? [] : self.held,

@@ -32,6 +32,9 @@ export function folded(sessions, current = "") {
   });
 }
 
+/** Whether a person should look at how the session ended. */
+export const isFailed = (s) => s.outcome === "failed" || s.reason === "crashed" || !!s.problem;
+
 /** The state of a session, by which it is marked and grouped: also that in another process. */
 export const shownState = (s) => s.approvals || s.held_calls ? "waiting" : s.elsewhere ?? s.state;
 
@@ -73,7 +76,8 @@ export function sessionsView(list, app, dirs = true) {
     return {
       el: h("li", null, button, inner),
       update(f, current) {
-        text(said, `${f.sessions.length} without work, ${f.day}`);
+        const failed = f.sessions.filter(isFailed).length;
+        text(said, [`${f.sessions.length} without work`, failed && `${failed} failed`, f.day].filter(Boolean).join(", "));
         button.title = "Each turn failed, or nothing was asked for";
         view.update(f.sessions, current);
       },

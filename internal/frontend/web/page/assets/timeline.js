@@ -241,7 +241,7 @@ function label(s, turn) {
 /** How the question of a span was answered, such as ", allowed once". */
 function answered(s, turn) {
   const a = turn.approvals.find((one) => one.call === s.of && one.at === s.from);
-  return a?.ended ? `, ${answeredWords(a.ended)}` : "";
+  return a?.ended ? `, ${answeredWords(a)}` : "";
 }
 
 /** One span in words. */

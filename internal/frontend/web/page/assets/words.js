@@ -116,19 +116,46 @@ export function endingWords(outcome, reason) {
   return endings[outcome] ?? "";
 }
 
-/** The answer that ended an approval, such as "allowed once". */
-export const answeredWords = (ended) => answers[ended.explain ? "explain" : ended.verdict]?.[1] ?? ended.verdict;
+/** How a form ended, by the verdict. */
+const formAnswers = { approved: "answered", denied: "declined", aborted: "not answered, and the turn stopped" };
+
+/** How an approval that has ended was answered, such as "allowed once" or "allowed once, edited". */
+export function answeredWords(a) {
+  const { verdict, explain, arguments: edited, policy } = a.ended;
+  if (verdict === "expired") return "not answered";
+  if (a.form) return policy ? "not answered: no person could be asked" : formAnswers[verdict] ?? verdict;
+  return (answers[explain ? "explain" : verdict]?.[1] ?? verdict) + (edited ? ", edited" : "");
+}
 
 /** How an approval ended, such as "allowed once from the web page after 3.1 s". */
 export function approvalWords(a) {
   if (!a.ended) return "waiting for an answer";
-  let out = answeredWords(a.ended);
+  const long = duration(a.endedAt - a.at);
+  if (a.ended.verdict === "expired") return `not answered in ${long}: the ${a.background ? "agent" : "turn"} ended first`;
+  let out = answeredWords(a);
   if (a.ended.policy) out += ` by policy ${a.ended.policy}`;
   else if (a.endedBy) out += ` ${byWords(a.endedBy)}`;
-  out += ` after ${duration(a.endedAt - a.at)}`;
+  out += ` after ${long}`;
   if (a.ended.message && !a.ended.explain) out += `: ${a.ended.message}`;
   return out;
 }
+
+const EDITS = ["write", "edit", "apply_patch"], WRITES = "it writes ", CHANGE = "every later change of ";
+
+/** Whether words are their beginning and the name of the file that the call, a change of files, names. */
+function ofOneFile(a, beginning, words) {
+  const name = words?.startsWith(beginning) ? words.slice(beginning.length) : "";
+  return !!name && EDITS.includes(a.tool) && !/, |; | -> /.test(name) && !!a.text?.includes(name);
+}
+
+/** Why settle asks, as in asker/words.go; empty for a reason that only repeats the call. */
+export const reasonWords = (a) => !a.why || ofOneFile(a, WRITES, a.why) ? "" : `Asked because ${a.why}`;
+
+/** What an approval for the session covers, as in asker/words.go. */
+export const scopeWords = (a) => ofOneFile(a, CHANGE, a.covers) ? `${CHANGE}this file` : a.covers;
+
+/** The process outside of this server that has a session open, as "settle sessions" names it. */
+export const hostWords = (host) => host.pid ? `pid ${host.pid}${host.kind ? ` (${host.kind})` : ""}` : "a process that cannot be seen from here";
 
 /** How a job ended. */
 export function jobWords(j) {

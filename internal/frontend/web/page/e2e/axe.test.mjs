@@ -10,7 +10,7 @@ import { cutShort, harbor, underWay } from "./films.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser, fake;
-before(async () => { browser = await launch(); fake = await fakeServer(); });
+before(async () => { browser = await launch(); fake = Object.assign(await fakeServer(), { plugins: [{ name: "demo", state: "changed", from: "/home/ada/demo", has: "1 skill" }] }); });
 after(async () => { await browser?.close(); await fake?.stop(); });
 
 /** What is serious or worse: the rule, and where. */
@@ -68,10 +68,16 @@ for (const [name, options, screens, rules] of [
       await page.click("#jobs-button");
       await page.click("#settings-button");
       await page.locator("#setting-model option").first().waitFor({ state: "attached" });
+      await page.locator("#settings .plugins li").waitFor();
       await look("the settings");
       await page.keyboard.press("Escape");
       await page.click("#help-button");
       await look("the keys");
+      await page.keyboard.press("Escape");
+      Object.assign(film, { dead: true, host: { pid: 4242, kind: "run", takes: true } });
+      for (const r of film.readers) r.end("event: closed\ndata: {}\n\n");
+      await page.locator(".approval .elsewhere code").waitFor();
+      await look("a question of another process");
     }
     check();
     await context.close();

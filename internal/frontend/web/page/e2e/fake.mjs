@@ -10,6 +10,7 @@ import { emptyState, fold, openApprovals, running } from "../assets/fold.js";
 
 /** What the permission of the films says. */
 export const WORDS = "asks before edits, commands sandboxed in this directory";
+const choices = { models: [{ name: "anthropic/claude-x", about: "200k tokens" }, { name: "anthropic/claude-y" }], efforts: ["low", "high"], permissions: [{ name: "ask", about: "asks" }, { name: "read-only", about: "refuses" }] };
 const root = new URL("../", import.meta.url).pathname;
 const types = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
 
@@ -142,7 +143,7 @@ export class Film {
 export async function fakeServer() {
   const films = new Map(), requests = [], sockets = new Set();
   let refusing = false, made = 0;
-  const fake = { films, requests, token, paths: [], film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
+  const fake = { films, requests, token, paths: [], plugins: [], film(id) { const f = new Film(fake, id); films.set(id, f); return f; } };
 
   const server = createServer((req, res) => {
     const path = new URL(req.url, "http://x").pathname;
@@ -178,15 +179,17 @@ export async function fakeServer() {
       const letters = new URL(req.url, "http://x").searchParams.get("match") ?? "";
       return reply(res, 200, { paths: fake.paths.filter((p) => p.includes(letters)) });
     }
+    if (where === "plugins") return reply(res, 200, { plugins: fake.plugins });
+    if (where === "settings") return reply(res, 200, { model: "anthropic/claude-x", effort: "", permission: "ask", permission_words: WORDS, ...choices });
     if (!id && req.method === "GET") return reply(res, 200, { sessions: [...films.values()].map((f) => f.summary()).sort((a, b) => b.updated.localeCompare(a.updated)), new: { dir: "/home/ada/harbor", model: "anthropic/claude-x", permission: "ask", permission_words: WORDS } });
     if (!id) { const f = films.get(body.id) ?? fake.film(body.id ?? `new-${++made}`); f.answer("open"); return reply(res, 201, { id: f.id }); }
     const f = films.get(id);
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
     if (!what) {
       if (req.method === "DELETE") { f.close(); return reply(res, 204); }
-      return reply(res, 200, { ...f.summary(), ...f.settings, waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
+      return reply(res, 200, { ...f.summary(), ...f.settings, ...(f.host ? { host: f.host } : {}), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
     }
-    if (what === "settings" && req.method === "GET") return reply(res, 200, { ...f.settings, models: [{ name: "anthropic/claude-x", about: "200k tokens" }, { name: "anthropic/claude-y" }], efforts: ["low", "high"], permissions: [{ name: "ask", about: "asks" }, { name: "read-only", about: "refuses" }] });
+    if (what === "settings" && req.method === "GET") return reply(res, 200, { ...f.settings, ...choices });
     if (what === "settings") {
       if (body.model === "nowhere/x") return reply(res, 400, { title: "Bad Request", detail: "there is no provider \"nowhere\"; nothing was changed" });
       Object.assign(f.settings, body, body.permission === "read-only" && { permission_words: "read-only, refuses changes" });

@@ -1,52 +1,12 @@
 // The page in a browser, against films.
 
 import assert from "node:assert/strict";
-import test, { after, before } from "node:test";
-import { launch, open } from "./browser.mjs";
+import test from "node:test";
+import { open } from "./browser.mjs";
 import { token } from "./token.mjs";
 import { fakeServer } from "./fake.mjs";
 import { cutShort, detail, harbor, underWay } from "./films.mjs";
-
-let browser, fake, made = 0;
-before(async () => { browser = await launch(); fake = await fakeServer(); });
-after(async () => { await browser?.close(); await fake?.stop(); });
-
-/** Runs f with a film and a page that shows it. */
-function scene(name, f, { options, prepare } = {}) {
-  test(name, async () => {
-    const film = fake.film(`s-${++made}`);
-    prepare?.(film);
-    const opened = await open(browser, `${fake.url}#/s/${film.id}`, options);
-    const { page } = opened;
-    try {
-      await page.waitForSelector(`body[data-shown="${film.id}"]`);
-      const row = (key) => page.locator(`[data-key="${key}"]`);
-      const sent = (method, tail) => fake.requests.filter((r) => r.method === method && r.path.startsWith(`/api/sessions/${film.id}`) && r.path.includes(tail));
-      await f({ ...opened, film, row, sent, text: (key) => row(key).innerText() });
-      opened.check();
-    } finally {
-      await opened.context.close();
-    }
-  });
-}
-
-const until = async (f, what) => {
-  for (let n = 0; n < 400; n++) {
-    if (await f()) return;
-    await new Promise((r) => { setTimeout(r, 25); });
-  }
-  throw new Error(`never: ${what}`);
-};
-
-/** Answers the next input with a turn that has begun to speak. */
-const begins = (film) => new Promise((done) => {
-  film.on.input = (body) => {
-    film.on.input = null;
-    film.turn("", [...film.state.waiting.filter((i) => i.held).map((i) => i.id), body.input]);
-    film.attempt();
-    done(body);
-  };
-});
+import { begins, browser, fake, scene, until } from "./scene.mjs";
 
 scene("a prompt is sent, streams and completes", async ({ page, film, row, text }) => {
   const begun = begins(film);
