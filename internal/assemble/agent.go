@@ -230,8 +230,14 @@ func (o Options) model(ctx context.Context, a *Agent) error {
 		a.Notes = append(a.Notes, choice.Note)
 	}
 	fallback, err := o.Settings.ChooseFallback(choice)
-	if err != nil || fallback == nil {
+	if err != nil {
 		return err
+	}
+	if fallback == nil {
+		if o.Settings.FallbackModel != "" {
+			a.note("fallback_model is not used: " + choice.String() + " is the model itself")
+		}
+		return nil
 	}
 	f, err := o.modelOf(ctx, a, *fallback)
 	f.Effort, f.Family, f.Offer = o.Settings.Effort, o.family(f.FullName(), f.Name), o.toolOffer()

@@ -170,6 +170,18 @@ images = false
 	}
 }
 
+// A fallback that is the model itself is not used, and a note says so.
+func TestFallbackThatIsTheModel(t *testing.T) {
+	for fallback, noted := range map[string]bool{"chat/a": true, "chat/b": false} {
+		flags := map[string]string{"model": "chat/a", "base_url": "http://127.0.0.1:1/v1", "fallback_model": fallback}
+		a := make1(t, resolve(t, "/", flags, nil, ""), nil)
+		has := strings.Contains(strings.Join(a.Notes, "\n"), "chat/a is the model itself")
+		if has != noted || (a.Session.Model.Fallback == nil) != noted {
+			t.Errorf("%s: the notes are %q, the fallback %v", fallback, a.Notes, a.Session.Model.Fallback)
+		}
+	}
+}
+
 func TestWindowOfALocalServer(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script())
 	r := resolve(t, "/", map[string]string{"model": "chat/anything", "base_url": server.OpenAI()}, nil, "")

@@ -378,6 +378,9 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, 
 	}
 	decision = t.fallBack(fault, decision, d)
 	failure := t.failureOfAttempt(fault, decision)
+	if !decision.retry {
+		t.nameModels(failure)
+	}
 	end := d.end()
 	if decision.retry {
 		ms := decision.delay.Milliseconds()

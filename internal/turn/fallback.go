@@ -16,6 +16,8 @@ func (t *turn) fallBack(fault *model.Error, d decision, failed *demux) decision 
 	if f == nil || failed.summary || d.exhausted == "" && !overloaded {
 		return d
 	}
+	words := t.Redact.Diagnostic(fault.Error())
+	t.firstFailure = t.Model.FullName() + ": " + clip(words, maxBody)
 	why := t.Model.FullName() + " failed"
 	if d.exhausted != "" {
 		why += " (" + d.exhausted + ")"
@@ -24,8 +26,15 @@ func (t *turn) fallBack(fault *model.Error, d decision, failed *demux) decision 
 		retry: true, fallback: true, attempt: d.attempt, limit: d.limit, note: "asking " + f.FullName() + " instead",
 		change: &event.HistoryChanged{
 			Change: event.ChangeModel, Provider: f.ProviderName, Model: f.Name,
-			Why: why + ": " + t.Redact.Diagnostic(fault.Error()) + "; the rest of the turn uses " + f.FullName(),
+			Why: why + ": " + words + "; the rest of the turn uses " + f.FullName(),
 		},
+	}
+}
+
+// nameModels adds to the failure of the fallback, after which no attempt follows, which models failed.
+func (t *turn) nameModels(f *event.Failure) {
+	if t.firstFailure != "" {
+		f.Message = t.Model.FullName() + ": " + f.Message + " (after " + t.firstFailure + ")"
 	}
 }
 

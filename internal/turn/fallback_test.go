@@ -85,5 +85,10 @@ func TestFallbackFails(t *testing.T) {
 		if c.Outcome != event.Failed || c.Failure.Name != event.NameRetryExhausted || len(b.last().Attempts) != 2 {
 			t.Errorf("%v after %d attempts", c, len(b.last().Attempts))
 		}
+		for _, want := range []string{"script/spare: ", "(after script/m: down)"} {
+			if !strings.Contains(c.Error(), want) {
+				t.Errorf("the cause does not name %q: %v", want, c)
+			}
+		}
 	})
 }

@@ -153,6 +153,7 @@ type offer struct {
 // stepState is the state of the loop over steps.
 type stepState struct {
 	purpose         event.Purpose
+	firstFailure    string // model and failure that the fallback model followed; empty without it
 	cutResponses    int // responses in a row that were cut at the output limit
 	pausedResponses int // responses in a row that the provider paused
 	stopRefusals    int // in a row, by hooks of the turn's end

@@ -149,8 +149,13 @@ func (s *textView) show(c transcript.Change) {
 		s.dir, s.permission = d.Dir, permissionText(d)
 		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
 	case event.HistoryChanged:
-		if d.Change == event.ChangeCompacted {
+		switch d.Change {
+		case event.ChangeCompacted:
 			s.notice("%s", d.Why)
+		case event.ChangeModel:
+			s.notice("%s", d.Why)
+			why, _, _ := strings.Cut(d.Why, "; the rest of the turn")
+			s.reportWait("settle: " + d.Provider + "/" + d.Model + " continues: " + why)
 		}
 	case event.InterruptRequested:
 		s.setActivity("ending the turn", c.Event.At)
@@ -228,8 +233,8 @@ const (
 	maxWaitBytes, maxWaitLine = 700, 160
 )
 
-// reportWait reports a wait for a retry to a script whose output would show nothing for
-// minutes.
+// reportWait reports a wait for a retry, or another model, to a script whose output would show
+// nothing of it.
 func (s *textView) reportWait(line string) {
 	if s.stream || s.volume != Quiet || s.late.silent || s.waitBytes > maxWaitBytes {
 		return

@@ -190,6 +190,24 @@ func TestWaitsAreReportedBriefly(t *testing.T) {
 	}
 }
 
+// A script sees that the fallback model answers.
+func TestFallbackIsReported(t *testing.T) {
+	var stderr bytes.Buffer
+	fatal := func(err error) { t.Error(err) }
+	out, err := stdio.NewOutput(&bytes.Buffer{}, fatal), stdio.NewOutput(&stderr, fatal)
+	l := newLog(t, newTextView(oneturn.Stage{Out: out, Err: err}, Options{Format: Plain}).show)
+	l.write(event.SessionOpened{Dir: "/work"}, event.TurnStarted{Provider: "chat", Model: "a"}, event.HistoryChanged{
+		Change: event.ChangeModel, Provider: "chat", Model: "b",
+		Why: "chat/a failed: 529 overloaded; the rest of the turn uses chat/b",
+	})
+	if err := errors.Join(out.Close(forever), err.Close(forever)); err != nil {
+		t.Fatal(err)
+	}
+	if got := stderr.String(); got != "settle: chat/b continues: chat/a failed: 529 overloaded\n" {
+		t.Errorf("it says %q", got)
+	}
+}
+
 // A lost connection is said where a person looks on, at once; for programs, whose first
 // line is the cause, after it; and never where nobody wants to know (C14).
 func TestNotices(t *testing.T) {
