@@ -70,7 +70,7 @@ func newRewind(s *streams) *cobra.Command {
 	flags.BoolVar(&f.keep, "keep-files", false, "copy the session only, and leave the files as they are")
 	flags.StringVar(
 		&f.undo, "undo", "",
-		"revert the last rewind in this directory, or `WHICH`: of a session, or by the directory that it printed",
+		"revert the last rewind in this directory; `WHICH` is a session, or a directory that a rewind printed",
 	)
 	flags.Lookup("undo").NoOptDefVal = lastRewind
 	flags.StringVar(&f.dataDir, "data-dir", "", "look for the session in `DIR`")
