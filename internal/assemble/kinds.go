@@ -103,9 +103,9 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 func distinct(names []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(names, func(name string) bool {
-		again := seen[name]
+		repeated := seen[name]
 		seen[name] = true
-		return again
+		return repeated
 	})
 }
 
