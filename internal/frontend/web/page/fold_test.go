@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,6 +31,7 @@ type digest struct {
 
 type turnDigest struct {
 	ID        string   `json:"id"`
+	Ended     string   `json:"ended"`
 	Outcome   string   `json:"outcome"`
 	Interrupt string   `json:"interrupt"`
 	Inputs    []string `json:"inputs"`
@@ -41,8 +43,8 @@ type turnDigest struct {
 // The page's fold is event.Fold: it comes to the same state from every log, and
 // refuses the same event of every log that cannot be. The logs are the films of
 // the browser tests and the example of the documentation; each of them cut off
-// at each event, and ended there as an interrupt ends it; and each of them with
-// one event left out.
+// at each event, and ended there as an interrupt ends it, and as recovery does hours
+// after a crash; and each of them with one event left out.
 func TestFoldAgreesWithPackageEvent(t *testing.T) {
 	logs := variations(t, append(films(t), example(t)))
 	var in bytes.Buffer
@@ -117,7 +119,7 @@ func variations(t *testing.T, logs [][]event.Event) (all [][]event.Event) {
 		}
 		all = append(all, log)
 		for n := 1; n < len(log); n++ {
-			all = append(all, ended(log[:n]), without(log, n))
+			all = append(all, ended(log[:n]), crashed(log[:n]), without(log, n))
 		}
 	}
 	return all
@@ -125,6 +127,16 @@ func variations(t *testing.T, logs [][]event.Event) (all [][]event.Event) {
 
 // ended returns the log with the endings of all that it leaves open.
 func ended(log []event.Event) []event.Event {
+	return closed(log, event.Abort(event.Interrupted, "web"), 0)
+}
+
+// crashed returns the log of a host that died at its last event, after its recovery.
+func crashed(log []event.Event) []event.Event {
+	return closed(log, event.Abort(event.Crashed, "host"), 9*time.Hour)
+}
+
+// closed returns the log with the endings for the cause, at the time after its last event.
+func closed(log []event.Event, cause *event.Cause, after time.Duration) []event.Event {
 	var s event.State
 	for _, e := range log {
 		s, _ = event.Fold(s, e)
@@ -133,9 +145,9 @@ func ended(log []event.Event) []event.Event {
 		return log
 	}
 	out := append([]event.Event{}, log...)
-	for _, e := range event.Closings(s, event.Abort(event.Interrupted, "web")) {
+	for _, e := range event.Closings(s, cause) {
 		last := out[len(out)-1]
-		e.V, e.Session, e.Seq, e.At = last.V, last.Session, last.Seq+1, last.At
+		e.V, e.Session, e.Seq, e.At = last.V, last.Session, last.Seq+1, log[len(log)-1].At.Add(after)
 		out = append(out, e)
 	}
 	return out
@@ -181,7 +193,7 @@ func digestOf(log []event.Event) digest {
 		if c.Ended != nil {
 			outcome = string(c.Ended.Outcome)
 		}
-		line := c.Child + " " + c.Item + " " + outcome
+		line := c.Child + " " + c.Item + " " + outcome + " " + timeOf(c.EndedAt)
 		for _, a := range c.Approvals {
 			line += " " + a.Approval + "="
 			if a.Ended != nil {
@@ -194,7 +206,10 @@ func digestOf(log []event.Event) digest {
 }
 
 func digestOfTurn(t *event.Turn) turnDigest {
-	d := turnDigest{ID: t.ID, Inputs: ids(t.Inputs), Attempts: []string{}, Items: []string{}, Approvals: []string{}}
+	d := turnDigest{
+		ID: t.ID, Ended: timeOf(t.EndedAt),
+		Inputs: ids(t.Inputs), Attempts: []string{}, Items: []string{}, Approvals: []string{},
+	}
 	if t.Cause != nil {
 		d.Outcome = string(t.Cause.Outcome)
 	}
@@ -206,7 +221,7 @@ func digestOfTurn(t *event.Turn) turnDigest {
 		if a.End != nil {
 			outcome = string(a.End.Outcome)
 		}
-		d.Attempts = append(d.Attempts, a.ID+" "+outcome+" "+strings.Join(ids(a.Inputs), ","))
+		d.Attempts = append(d.Attempts, strings.Join([]string{a.ID, outcome, timeOf(a.EndedAt), strings.Join(ids(a.Inputs), ",")}, " "))
 	}
 	for _, i := range t.Items {
 		c, reason := i.Content(), ""
@@ -215,7 +230,7 @@ func digestOfTurn(t *event.Turn) turnDigest {
 		}
 		d.Items = append(d.Items, strings.Join([]string{
 			i.ID, i.Attempt, string(i.Type()), string(i.Status), fmt.Sprint(i.Ready), fmt.Sprint(i.Started), fmt.Sprint(i.Discarded),
-			string(i.Effects), reason, c.Name, c.Text, c.Arguments, c.Output,
+			string(i.Effects), reason, c.Name, c.Text, c.Arguments, c.Output, timeOf(i.EndedAt),
 		}, "|"))
 	}
 	for _, a := range t.Approvals {
@@ -223,9 +238,17 @@ func digestOfTurn(t *event.Turn) turnDigest {
 		if a.Ended != nil {
 			verdict = string(a.Ended.Verdict)
 		}
-		d.Approvals = append(d.Approvals, a.Approval+" "+a.Call+" "+verdict+" "+a.EndedBy)
+		d.Approvals = append(d.Approvals, strings.Join([]string{a.Approval, a.Call, verdict, a.EndedBy, timeOf(a.EndedAt)}, " "))
 	}
 	return d
+}
+
+// timeOf returns the time as JavaScript writes it; empty for none.
+func timeOf(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 func ids(inputs []event.Input) []string {

@@ -136,7 +136,10 @@ const kinds = {
   },
   "history.changed": ({ d, at, t }) => { t.changes.push({ ...d, at }); },
   "turn.completed": (c) => turnEnded(c, { outcome: "completed" }),
-  "turn.aborted": (c) => turnEnded(c, { outcome: "aborted", reason: c.d.reason, limit: c.d.limit, by: c.e.by, message: c.d.message }),
+  "turn.aborted": (c) => {
+    turnEnded(c, { outcome: "aborted", reason: c.d.reason, limit: c.d.limit, by: c.e.by, message: c.d.message });
+    if (c.d.stopped_at) stopAt(c.s, c.t, Date.parse(c.d.stopped_at));
+  },
   "turn.failed": (c) => turnEnded(c, { outcome: "failed", error: c.d.error }),
   "attempt.started": (c) => {
     const { e, d, at, t, check } = c;
@@ -303,6 +306,20 @@ function turnEnded({ s, d, at, t, check }, cause) {
   t.cause = cause;
   t.endedAt = at;
   t.summary = { steps: d.steps ?? 0, attempts: d.attempts ?? 0, calls: d.calls ?? 0, denied: d.denied ?? 0, usage: d.usage ?? {}, cost: d.cost_usd ?? 0, unpriced: d.unpriced ?? 0 };
+}
+
+/**
+ * Moves the ends of a turn whose host died, and of all that was open in it, back to the time of the last event
+ * before: recovery found them later. The gaps of its attempts end then, too.
+ */
+function stopAt(s, t, at) {
+  const children = s.children.filter((c) => c.turn === t.id);
+  for (const one of [t, ...t.attempts, ...t.items, ...t.approvals, ...children]) one.endedAt = Math.min(one.endedAt, at);
+  for (const a of t.attempts) {
+    a.first = Math.min(a.first, at);
+    a.last = Math.min(a.last, at);
+    a.gaps = a.gaps.map(([from, to]) => [from, Math.min(to, at)]).filter(([from, to]) => to - from > GAP);
+  }
 }
 
 function attemptEnded({ e, d, at, t, check }) {

@@ -34,6 +34,23 @@ test("an interrupt has a mark, and shows what it cut", () => {
   assert.deepEqual(p.calls.flat().map((s) => s.end).sort(), ["aborted", "completed"]);
 });
 
+test("a turn whose host died ends at its last event, not at the recovery", () => {
+  const f = new Film(null, "s1"), since = f.at = Date.parse("2026-03-04T20:00:00Z");
+  f.turn("go");
+  f.tell("attempt.started", { step: 1, attempt: 1, provider: "anthropic", model: "claude-x" }, { turn: "t000001", attempt: "a1" });
+  f.tell("item.started", { type: "message" }, { turn: "t000001", attempt: "a1", item: "i1" });
+  f.pass(4000).tell("item.delta", { stream: "text", text: "So" }, { turn: "t000001", attempt: "a1", item: "i1" });
+  const stopped = new Date(f.at).toISOString(), cause = { outcome: "aborted", reason: "crashed" };
+  f.pass(9 * 3600_000).tell("item.ended", { type: "message", status: "aborted", text: "So", cause }, { turn: "t000001", attempt: "a1", item: "i1" });
+  f.tell("attempt.ended", { outcome: "aborted", cause }, { turn: "t000001", attempt: "a1" });
+  f.tell("turn.aborted", { reason: "crashed", stopped_at: stopped }, { turn: "t000001" });
+  const [t] = f.state.turns, p = picture(t, 0);
+  assert.equal(p.to - since, 4000);
+  assert.deepEqual([t.attempts[0].endedAt, t.items[0].endedAt], [p.to, p.to]);
+  assert.deepEqual(spans(p.model, since), ["silent 0.0-4.0 aborted"]);
+  assert.deepEqual([p.sums.silent, p.sums.stream], [4000, 0]);
+});
+
 test("a turn that runs ends now", () => {
   const s = film(underWay), t = s.turns[0];
   const p = picture(t, t.startedAt + 60_000);
