@@ -14,7 +14,7 @@ import (
 )
 
 const compactHelp = `Make the history that the model is sent shorter. Without an ID, settle takes the
-last session of this directory. A unique prefix of an ID is enough.
+last session of this directory. A unique prefix of a generated ID is enough.
 
 The model writes a summary. settle adds a digest of the log: what you said, files,
 commands, jobs. The latest part of the conversation stays as it is. The log keeps

@@ -22,8 +22,8 @@ const sessionsHelp = `List, show, export, import, check and delete sessions.
 settle keeps each run as a session, unless you use --ephemeral. A session is one
 log of everything that happened, which a later run can continue
 (settle run --resume ID, settle run --last). Without a command, settle lists
-sessions. A unique prefix of an ID is enough; on a terminal, the list shows only
-that.`
+sessions. A unique prefix of a generated ID is enough; on a terminal, the list shows
+only that. A name that you chose must be whole.`
 
 func newSessions(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -234,8 +234,12 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 				return err
 			}
 			for _, name := range args {
-				if id, err := store.Resolve(i.DataDir, name); err == nil {
-					name = id // then the check reports an unknown session
+				id, err := store.Resolve(i.DataDir, name)
+				if _, several := errors.AsType[*store.AmbiguousError](err); several {
+					return failed(err)
+				}
+				if err == nil {
+					name = id // else the check reports an unknown session
 				}
 				i.Sessions = append(i.Sessions, name)
 			}

@@ -120,7 +120,7 @@ func (j *Job) recorded() proc.RecordedCommand {
 }
 
 // FindJob returns the job that the user means: by its id, or by SESSION/JOB where
-// several sessions have one of that id. The beginning of the session's id is enough.
+// several sessions have one of that id. The beginning of a generated session id is enough.
 func FindJob(dataDir, name string) (Job, error) {
 	if session, id, qualified := strings.Cut(name, "/"); qualified {
 		session, err := Resolve(dataDir, session)

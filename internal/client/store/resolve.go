@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/settle-agent/settle/internal/journal"
 )
 
@@ -16,14 +18,27 @@ const maxCandidates = 5
 const minShown = 8
 
 // Beginnings returns for each session the beginning of its id that no other session of the
-// data directory has.
+// data directory has, or the whole name if a person chose it.
 func Beginnings(dataDir string) (map[string]string, error) {
 	list, err := journal.List(dataDir)
 	var ids []string
 	for _, e := range list {
 		ids = append(ids, e.Session)
 	}
-	return Shortest(ids), err
+	out := Shortest(ids)
+	for _, id := range ids {
+		if !isGenerated(id) {
+			out[id] = id
+		}
+	}
+	return out, err
+}
+
+// isGenerated reports whether the id is a UUID, as settle and its clients generate ids, and no
+// name that a person chose.
+func isGenerated(id string) bool {
+	const length = 36 // Validate also accepts other forms
+	return len(id) == length && uuid.Validate(id) == nil
 }
 
 // Shortest returns for each ID the beginning that no other of the IDs has.
@@ -54,8 +69,15 @@ func shared(a, b string) int {
 	return n
 }
 
-// Resolve returns the id of the session that a person means: the id itself, or as
-// much of its beginning as no other session has.
+// AmbiguousError reports that several sessions have generated ids with the same beginning.
+type AmbiguousError struct{ what string }
+
+func (e *AmbiguousError) Error() string { return e.what }
+
+// Resolve returns the id of the session that a person means: the id itself or, if the id is
+// generated, as much of its beginning as no other generated id has. A chosen name must be
+// whole: if the session "ci" is deleted, "ci" must not mean "ci-2". The error is an
+// [*AmbiguousError] if several sessions are possible.
 func Resolve(dataDir, name string) (string, error) {
 	if name == "" {
 		return "", fmt.Errorf("the session's id is empty; \"settle sessions\" lists the sessions")
@@ -69,7 +91,7 @@ func Resolve(dataDir, name string) (string, error) {
 		if e.Session == name {
 			return name, nil
 		}
-		if strings.HasPrefix(e.Session, name) {
+		if isGenerated(e.Session) && strings.HasPrefix(e.Session, name) {
 			found = append(found, e.Session)
 		}
 	}
@@ -91,5 +113,7 @@ func Resolve(dataDir, name string) (string, error) {
 	for n, id := range found {
 		found[n] = enough[id]
 	}
-	return "", fmt.Errorf("session %q is ambiguous: %s%s; use more of the id", name, strings.Join(found, ", "), more)
+	return "", &AmbiguousError{
+		fmt.Sprintf("session %q is ambiguous: %s%s; use more of the id", name, strings.Join(found, ", "), more),
+	}
 }

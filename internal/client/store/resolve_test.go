@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,8 @@ import (
 // lists the beginnings that are enough.
 func TestBeginningsNameSessions(t *testing.T) {
 	dir := t.TempDir()
-	ids := []string{"01a21ef4-12aa-7000", "01a21ef4-12ab-7000", "01a21ef4-13aa-7000", "other", "other-one"}
+	const rest = "-7000-8000-000000000000"
+	ids := []string{"01a21ef4-12aa" + rest, "01a21ef4-12ab" + rest, "01a21ef4-13aa" + rest, "other", "other-one"}
 	for _, id := range ids {
 		if err := written(t, dir, id).Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -24,12 +26,36 @@ func TestBeginningsNameSessions(t *testing.T) {
 			t.Errorf("%q names %q: %v", enough[id], got, err)
 		}
 	}
-	if got := enough["01a21ef4-13aa-7000"]; got != "01a21ef4-13" {
+	if got := enough["01a21ef4-13aa"+rest]; got != "01a21ef4-13" {
 		t.Errorf("got %q", got)
 	}
-	if _, err := Resolve(dir, "01a2"); err == nil || !strings.Contains(
+	_, err = Resolve(dir, "01a2")
+	if _, ok := errors.AsType[*AmbiguousError](err); !ok || !strings.Contains(
 		err.Error(), "is ambiguous: 01a21ef4-12aa, 01a21ef4-12ab, 01a21ef4-13; use more of the id",
 	) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A name that a person chose is exact: the beginning of another name means no session, and neither do
+// its jobs.
+func TestChosenNamesAreExact(t *testing.T) {
+	dir := t.TempDir()
+	for _, id := range []string{"ci-2", "cafe", "cafe1ef4-12aa-7000-8000-000000000000"} {
+		if err := written(t, dir, id).Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"ci-2": "ci-2", "cafe": "cafe", "cafe1": "cafe1ef4-12aa-7000-8000-000000000000",
+		"ci": "", "ci-": "", "caf": "cafe1ef4-12aa-7000-8000-000000000000", "cafe2": "",
+	} {
+		got, err := Resolve(dir, name)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q names %q, %v; want %q", name, got, err, want)
+		}
+	}
+	if j, err := FindJob(dir, "ci/j000001"); err == nil || !strings.Contains(err.Error(), `no session "ci"`) {
+		t.Errorf("found the job %q: %v", j.Name(), err)
 	}
 }

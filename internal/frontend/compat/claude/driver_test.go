@@ -445,6 +445,40 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// A beginning that several sessions have names none of them, and neither does the beginning of a name that
+// a person chose.
+func TestResumeByBeginning(t *testing.T) {
+	const one, two = "cafe1ef4-12aa-7000-8000-000000000001", "cafe1ef4-12ab-7000-8000-000000000002"
+	for name, want := range map[string]string{
+		"cafe": `session "cafe" is ambiguous: cafe1ef4-12aa, cafe1ef4-12ab`,
+		"ci":   "no conversation found with session ID: ci",
+	} {
+		s := serve(t, func(c *Config) {
+			c.Resume = name
+			for _, id := range []string{one, two, "ci-2"} {
+				log, _, err := journal.Open(
+					t.Context(),
+					journal.Options{Dir: c.Sessions.Base.Getenv("SETTLE_DATA_DIR"), Session: id},
+				)
+				if err == nil {
+					err = log.Close(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		s.say(user("hello", uuid2))
+		_ = s.in.Close()
+		if r := s.next("result/error_during_execution"); !strings.Contains(fmt.Sprint(r["errors"]), want) {
+			t.Errorf("%s: result %v", name, r)
+		}
+		if code := s.exit(); code != stdio.CodeUsage {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+	}
+}
+
 // What is not to be answered goes along with the next prompt.
 func TestAsides(t *testing.T) {
 	asked := make(chan model.Request, 1)

@@ -219,7 +219,11 @@ func (d *driver) place(r *config.Resolved) error {
 			return fmt.Errorf("no conversation found to continue: %w", err)
 		}
 	}
-	if id, err := store.Resolve(dataDir, from); err == nil {
+	id, err := store.Resolve(dataDir, from)
+	if _, several := errors.AsType[*store.AmbiguousError](err); several {
+		return fmt.Errorf("cannot resume: %w", err)
+	}
+	if err == nil {
 		from = id
 	}
 	switch {

@@ -65,7 +65,11 @@ func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error
 	if a.Session == "" {
 		return store.Last(ctx, dataDir, dir)
 	}
-	if id, err := store.Resolve(dataDir, a.Session); err == nil {
+	id, err := store.Resolve(dataDir, a.Session)
+	if _, several := errors.AsType[*store.AmbiguousError](err); several {
+		return "", fmt.Errorf("cannot continue: %w", err)
+	}
+	if err == nil {
 		a.Session = id
 	}
 	for _, err := range journal.Read(ctx, dataDir, a.Session, 0) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/internal/frontend/compat/exec"
+	"github.com/settle-agent/settle/internal/journal"
 )
 
 func TestRead(t *testing.T) {
@@ -46,6 +47,34 @@ func TestRead(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%q: %v (-want +got):\n%s", tt.words, err, diff)
+		}
+	}
+}
+
+// The beginning of an id names a session with a generated id. Several of them are an error that says so,
+// and the beginning of a chosen name is no session.
+func TestFindByBeginning(t *testing.T) {
+	const one, two = "cafe1ef4-12aa-7000-8000-000000000001", "cafe1ef4-12ab-7000-8000-000000000002"
+	dir := t.TempDir()
+	for _, id := range []string{one, two, "ci-2"} {
+		log, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"cafe1ef4-12aa": one, "ci-2": "ci-2",
+		"cafe": `session "cafe" is ambiguous: cafe1ef4-12aa, cafe1ef4-12ab`, "ci": "there is no such session",
+	} {
+		got, err := exec.Arguments{Resume: true, Session: name}.Find(t.Context(), dir, "")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q names %q, want %q", name, got, want)
 		}
 	}
 }
