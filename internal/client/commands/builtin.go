@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/settle-agent/settle/internal/client/review"
 )
@@ -32,6 +33,21 @@ func builtIn() []Command {
 			About: "have the model review a change; without words, what is not committed",
 		},
 	}
+}
+
+// calls reports whether the words after the command's name make it a call. The name of a built-in command
+// also begins ordinary text, such as "/init panics": /init takes no words, and /review takes one word that
+// is a range or the name of a commit, a branch or a file. A person's own command takes any words.
+func (c Command) calls(words string) bool {
+	words = strings.TrimSpace(words)
+	if !c.BuiltIn || words == "" {
+		return true
+	}
+	if c.Name != reviewName || strings.ContainsFunc(words, unicode.IsSpace) {
+		return false
+	}
+	_, isRange := review.RangeOf(words)
+	return isRange || review.CheckBase(words) == nil
 }
 
 // BuiltInNamed returns the prompt of a built-in command. It fails if there is none of the name.

@@ -24,10 +24,12 @@ func TestBuiltInCommands(t *testing.T) {
 		text, want string
 	}{
 		{none, "/init", "Write AGENTS.md for this repository"},
-		{none, "/init in German", "keep what is still true.\n\nin German"},
+		{none, "/init \n", "Write AGENTS.md for this repository"},
 		{none, "/review", "Review the changes of this working tree that are not committed"},
 		{none, "/review main..HEAD", "Review main..HEAD. Look at the diff first"},
+		{none, "/review HEAD~3", "Review HEAD~3. Look at the diff first"},
 		{own, "/review it", "Judge it."},
+		{own, "/review all of it", "Judge all of it."},
 		{none, "/status", "/status"},
 	} {
 		got, _, err := commands.Expansion{Source: place{tc.from}}.Expand(t.Context(), tc.text)
@@ -41,5 +43,23 @@ func TestBuiltInCommands(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "init review" {
 		t.Errorf("the commands are %q", got)
+	}
+}
+
+// Text that only begins with the name of a built-in command stays as it is, and so does a call after a space.
+func TestTextThatBeginsWithBuiltInCommand(t *testing.T) {
+	_, none := sources(t, nil)
+	set := commands.Of(place{none})
+	for _, text := range []string{
+		"/init panics after the kernel update, find out why", "/init in German", "/init\npanics", "/review the parser",
+		"/review main..HEAD please", "/review\nmain HEAD", "/review, then fix it", "/review -x", "/review what?", " /init", " /review",
+	} {
+		got, _, err := commands.Expansion{Source: place{none}}.Expand(t.Context(), text)
+		if err != nil || got != text {
+			t.Errorf("%q becomes %q, %v", text, got, err)
+		}
+		if got, err := set.Expand(text); err != nil || got != text || set.Calls(text) {
+			t.Errorf("%q becomes %q, %v", text, got, err)
+		}
 	}
 }

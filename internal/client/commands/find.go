@@ -167,15 +167,27 @@ func (s Set) Named(name string) (Command, bool) {
 	return s.List[claude], true
 }
 
-// Expand returns the prompt of a text that begins with a slash and the name of a command.
-// It returns any other text unchanged.
+// Expand returns the prompt of a text that calls a command. It returns any other text unchanged.
 func (s Set) Expand(text string) (string, error) {
-	name, arguments := parted(text)
-	c, ok := s.Named(name)
+	c, arguments, ok := s.called(text)
 	if !ok {
 		return text, nil
 	}
 	return c.Expand(arguments)
+}
+
+// Calls reports whether a text calls a command: it begins with a slash and the command's name, and a
+// built-in command takes the words that follow.
+func (s Set) Calls(text string) bool {
+	_, _, ok := s.called(text)
+	return ok
+}
+
+// called returns the command that the text calls, and its arguments.
+func (s Set) called(text string) (c Command, arguments string, ok bool) {
+	name, arguments := parted(text)
+	c, ok = s.Named(name)
+	return c, arguments, ok && c.calls(arguments)
 }
 
 // parted are the name and the arguments of a text that calls a command; no name if it

@@ -123,6 +123,9 @@ func (x Expansion) Expand(ctx context.Context, text string) (string, []event.Ima
 
 func (x Expansion) expand(ctx context.Context, text, name, arguments string) (string, []event.Image, error) {
 	if c, ok := Of(x.Source).Named(name); ok && c.Server == "" {
+		if !c.calls(arguments) {
+			return text, nil, nil
+		}
 		text, err := c.Expand(arguments)
 		return text, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 const (
@@ -42,7 +43,7 @@ func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (
 		}
 		words = append(words, arg)
 	}
-	prompt := strings.TrimSpace(strings.Join(words, " "))
+	prompt := trimmed(strings.Join(words, " "))
 	if terminal && prompt == "" && len(args) == 0 {
 		return "", &UsageError{"there is no prompt: give one as an argument, or pipe it in"}
 	}
@@ -128,5 +129,11 @@ func inputText(raw []byte, err error) (string, error) {
 	case bytes.IndexByte(raw, 0) >= 0:
 		return "", &UsageError{"standard input is not text: put it in a file and name that file in the prompt"}
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD")), nil
+	return trimmed(strings.ToValidUTF8(string(raw), "\uFFFD")), nil
+}
+
+// trimmed returns the text without empty lines before it and space behind it. A space at the beginning
+// stays: before a slash it means that the text calls no command.
+func trimmed(text string) string {
+	return strings.TrimRightFunc(strings.TrimLeft(text, "\r\n"), unicode.IsSpace)
 }

@@ -48,7 +48,10 @@ func TestPrompt(t *testing.T) {
 	}{
 		{args: []string{"fix", "it"}, want: "fix it"},
 		{args: []string{"fix", "it"}, terminal: true, want: "fix it"},
+		{args: []string{" /init", "panics "}, want: " /init panics"},
+		{args: []string{"\n", "\n"}, wrong: "the prompt is empty"},
 		{stdin: "from stdin\n", want: "from stdin"},
+		{stdin: "\r\n /init panics\n", want: " /init panics"},
 		{args: []string{"-"}, stdin: "from stdin\n", want: "from stdin"},
 		{args: []string{"review"}, stdin: "a diff", want: "review\n\n<stdin>\na diff\n</stdin>"},
 		{args: []string{"review", "-"}, stdin: "a diff", want: "review\n\n<stdin>\na diff\n</stdin>"},

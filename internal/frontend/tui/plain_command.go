@@ -74,8 +74,11 @@ func (p *plain) isUsers(name string) bool {
 // model must not receive it as a prompt.
 func (p *plain) refused(line string) bool {
 	name, _, ok := commandOf(line)
-	if !ok || p.fetches(p.conversation, line) || p.isUsers(name) {
+	if !ok || p.fetches(p.conversation, line) {
 		return false
+	}
+	if p.isUsers(name) {
+		return p.refusedWords(name, line)
 	}
 	known := make([]string, 0, len(plainCommands()))
 	for _, c := range plainCommands() {
@@ -93,6 +96,19 @@ func (p *plain) refused(line string) bool {
 	}
 	p.printf("Not sent: %s Commands: %s. A space before the slash sends the line as it is.",
 		what, strings.Join(known, ", "))
+	return true
+}
+
+// refusedWords reports whether a line is a built-in command with words that the command does not take.
+func (p *plain) refusedWords(name, line string) bool {
+	if p.Commands().Calls(line) {
+		return false
+	}
+	takes := "no words"
+	if c, _ := p.Commands().Named(name); c.Hint != "" {
+		takes = "at most one word: a range, a commit, a branch or a file"
+	}
+	p.printf("Not sent: /%s takes %s. A space before the slash sends the line as it is.", name, takes)
 	return true
 }
 
