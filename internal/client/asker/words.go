@@ -6,6 +6,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/question"
+	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -32,7 +33,7 @@ func Words(a event.ApprovalRequested) string {
 }
 
 // Reason states why settle asks. It is empty for a reason that only repeats the call, which names
-// the file. The page has the same rule in words.js.
+// the file. The page has the same rule in words.js, reasonWords, and scopeWords for [Scope].
 func Reason(a event.ApprovalRequested) string {
 	if a.Why == "" || ofOneFile(a, "it writes ", a.Why) {
 		return ""
@@ -49,12 +50,31 @@ func Scope(a event.ApprovalRequested) string {
 	return a.Covers
 }
 
-// ofOneFile reports whether words are a beginning and the name of a file that the call, a change of
-// files, names. A name with a link or a further reason behind it is more than the call says.
+// ofOneFile reports whether words are a beginning and the name of the only file that the call creates or
+// updates. A link behind the name is more than the call says.
 func ofOneFile(a event.ApprovalRequested, beginning, words string) bool {
 	name, ok := strings.CutPrefix(words, beginning)
-	return ok && toolview.KindOf(a.Tool) == toolview.Edit && strings.Contains(a.Text, name) &&
-		!strings.Contains(name, ", ") && !strings.Contains(name, "; ") && !strings.Contains(name, " -> ")
+	if !ok || toolview.KindOf(a.Tool) != toolview.Edit || strings.Contains(name, " -> ") {
+		return false
+	}
+	files := headers(a.Text)
+	return len(files) == 1 && (files[0] == "create "+name || files[0] == "update "+name)
+}
+
+// headers returns the lines above the diffs of the call's files, such as "update NAME". The lines of a
+// diff have a deeper indent.
+func headers(text string) (out []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		line, ok := strings.CutPrefix(line, "  ")
+		if !ok || strings.HasPrefix(line, " ") || !strings.HasSuffix(line, ":") {
+			continue
+		}
+		switch kind, _, _ := strings.Cut(line, " "); file.ChangeKind(kind) {
+		case file.Create, file.Update, file.Delete, file.Move:
+			out = append(out, strings.TrimSuffix(line, ":"))
+		}
+	}
+	return out
 }
 
 // IsPlan reports whether a person is asked to accept a plan.

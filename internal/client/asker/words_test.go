@@ -28,6 +28,16 @@ func TestQuestionNamesFileOnce(t *testing.T) {
 			"write\n  create a/b:\n  leads to: a -> c\n\nAsked because it writes a/b -> c/b\n\n" +
 				"Allowing it for the session also allows every later change of a/b -> c/b.",
 		},
+		{"edit", "edit\n  update a:\n      +a", "it writes a", "", "edit\n  update a:\n      +a"},
+		{
+			"edit", "edit\n  update b:\n      --- a/b\n      +create a:", "it writes a", "every later change of a",
+			"edit\n  update b:\n      --- a/b\n      +create a:\n\nAsked because it writes a\n\n" +
+				"Allowing it for the session also allows every later change of a.",
+		},
+		{
+			"apply_patch", "apply_patch\n  update a:\n      +x\n  create b:\n      +y", "it writes a", "",
+			"apply_patch\n  update a:\n      +x\n  create b:\n      +y\n\nAsked because it writes a",
+		},
 		{"x", "x\n  path: a.txt", "it writes a.txt", "", "x\n  path: a.txt\n\nAsked because it writes a.txt"},
 		{"shell", "shell", "the policy is ask", "", "shell\n\nAsked because the policy is ask"},
 		{"write", "write", "", "", "write"},

@@ -112,7 +112,7 @@ function questionNodes(a) {
     isPlan(a) ? h("h3", null, "Accept this plan?") : h("h3", null, h("span", { class: "tool" }, name), " asks for approval"),
     whole ? h("pre", { class: "command" }, whole.split("\n").map((line) => h("span", { class: "line" }, `${line}\n`))) : null,
     a.held ? h("p", { class: "why" }, heldWords(a)) : null,
-    reasonWords(a) ? h("p", { class: "why" }, named(reasonWords(a))) : null,
+    reasonWords(a) ? h("p", { class: "why" }, `Asked because ${named(reasonWords(a))}`) : null,
     a.review ? h("p", { class: "why" }, named(a.review)) : null,
     detail.length ? h("div", { class: "details" }, detail) : null,
   ];

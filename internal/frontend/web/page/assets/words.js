@@ -127,6 +127,26 @@ export function answeredWords(a) {
   return (answers[explain ? "explain" : verdict]?.[1] ?? verdict) + (edited ? ", edited" : "");
 }
 
+/** The beginning of a scope that is one file. */
+const CHANGE = "every later change of ";
+
+/**
+ * Why settle asks; empty for a reason that only repeats the name of the call's file. As asker.Reason in Go, which
+ * scopeWords also follows.
+ */
+export const reasonWords = (a) => a.why && !ofOneFile(a, "it writes ", a.why) ? a.why : "";
+
+/** What an approval for the session covers, without the name of the call's file. */
+export const scopeWords = (a) => a.covers && ofOneFile(a, CHANGE, a.covers) ? `${CHANGE}this file` : a.covers ?? "";
+
+/** Whether words are a beginning and the name of the only file that the call creates or updates. */
+function ofOneFile(a, beginning, words) {
+  const name = words.slice(beginning.length);
+  if (!words.startsWith(beginning) || !["write", "edit", "apply_patch"].includes(a.tool) || name.includes(" -> ")) return false;
+  const files = (a.text ?? "").split("\n").filter((line) => /^ {2}(create|update|delete|move) .*:$/.test(line));
+  return files.length === 1 && (files[0] === `  create ${name}:` || files[0] === `  update ${name}:`);
+}
+
 /** How an approval ended, such as "allowed once from the web page after 3.1 s". */
 export function approvalWords(a) {
   if (!a.ended) return "waiting for an answer";
@@ -139,20 +159,6 @@ export function approvalWords(a) {
   if (a.ended.message && !a.ended.explain) out += `: ${a.ended.message}`;
   return out;
 }
-
-const EDITS = ["write", "edit", "apply_patch"], WRITES = "it writes ", CHANGE = "every later change of ";
-
-/** Whether words are their beginning and the name of the file that the call, a change of files, names. */
-function ofOneFile(a, beginning, words) {
-  const name = words?.startsWith(beginning) ? words.slice(beginning.length) : "";
-  return !!name && EDITS.includes(a.tool) && !/, |; | -> /.test(name) && !!a.text?.includes(name);
-}
-
-/** Why settle asks, as in asker/words.go; empty for a reason that only repeats the call. */
-export const reasonWords = (a) => !a.why || ofOneFile(a, WRITES, a.why) ? "" : `Asked because ${a.why}`;
-
-/** What an approval for the session covers, as in asker/words.go. */
-export const scopeWords = (a) => ofOneFile(a, CHANGE, a.covers) ? `${CHANGE}this file` : a.covers;
 
 /** The process outside of this server that has a session open, as "settle sessions" names it. */
 export const hostWords = (host) => host.pid ? `pid ${host.pid}${host.kind ? ` (${host.kind})` : ""}` : "a process that cannot be seen from here";

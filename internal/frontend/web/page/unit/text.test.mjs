@@ -5,7 +5,7 @@ import { inline, parse, pieces, webAddress } from "../assets/markdown.js";
 import { sseParser } from "../assets/sse.js";
 import { byFile, reviewMessage } from "../assets/review.js";
 import { named, prose, terminal, terminalSpans } from "../assets/visible.js";
-import { approvalWords, causeWords, duration, errorWords, short, turnWords } from "../assets/words.js";
+import { approvalWords, causeWords, duration, errorWords, reasonWords, scopeWords, short, turnWords } from "../assets/words.js";
 
 /** A tree in short: tags and text. */
 const show = (b) => {
@@ -194,4 +194,23 @@ test("the changes of a session are those of calls that were made, in order", () 
   const call = (status, path) => ({ type: "tool_call", status, content: { detail: { files: [{ path, kind: "update", diff: "@@ -1 +1 @@" }] } } });
   const state = { turns: [{ items: [{ type: "message", status: "completed", content: {} }, call("completed", "a"), call("failed", "b")] }, { items: [call("completed", "c"), call("open", "d")] }] };
   assert.deepEqual(sessionChanges(state).map((f) => f.path), ["a", "c"]);
+});
+
+// The cases are those of TestQuestionNamesFileOnce in package asker.
+test("a question names its file once", () => {
+  const writes = "it writes a", change = "every later change of ";
+  for (const [tool, text, why, covers, reason, scope] of [
+    ["write", "write\n  create a.txt:", "it writes a.txt", `${change}a.txt`, "", `${change}this file`],
+    ["edit", "edit\n  update .git/config:", "it writes .git/config, which git obeys", "the same call", "it writes .git/config, which git obeys", "the same call"],
+    ["write", "write\n  create a/b:\n  leads to: a -> c", "it writes a/b -> c/b", `${change}a/b -> c/b`, "it writes a/b -> c/b", `${change}a/b -> c/b`],
+    ["edit", "edit\n  update a:\n      +a", writes, `${change}a`, "", `${change}this file`],
+    ["edit", "edit\n  update b:\n      --- a/b\n      +create a:", writes, `${change}a`, writes, `${change}a`],
+    ["apply_patch", "apply_patch\n  update a:\n      +x\n  create b:\n      +y", writes, undefined, writes, ""],
+    ["x", "x\n  path: a.txt", "it writes a.txt", undefined, "it writes a.txt", ""],
+    ["shell", "shell", "the policy is ask", undefined, "the policy is ask", ""],
+    ["write", undefined, undefined, undefined, "", ""],
+  ]) {
+    const a = { tool, text, why, covers };
+    assert.deepEqual([reasonWords(a), scopeWords(a)], [reason, scope], `${text}: ${why}`);
+  }
 });
