@@ -24,6 +24,7 @@ export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
     interrupting: 0, refuses: "", settings: null, held: [],
+    looking: false, // whether it is read although this server does not have it open
     host: undefined, // the process outside of this server that has the session open; null for none, undefined while that is not known
   };
   let stream = null, closed = false, until = 0, pending = [], resyncs = 0, dim = null, turns = TURNS, from = 0, asked = 0, learnedAt = 0;
@@ -95,6 +96,7 @@ export function openedSession(id, on) {
       self.problem = `Event ${e.seq} could not be shown (${err.message}). The others are shown.`;
       console.error(err);
     }
+    if (e.kind === "session.opened" && !self.next) self.looking = false; // by this server, or the stream ends
     if (e.kind === "input.accepted") box.accepted(e.data.input);
     if (changesHeld(e)) readHeld();
     if (self.next) {
@@ -120,7 +122,7 @@ export function openedSession(id, on) {
 
   function learn(snap) {
     learnedAt = performance.now();
-    Object.assign(self, { settings: snap, refuses: snap.refuses ?? "", held: heldOf(snap), host: snap.host ?? null });
+    Object.assign(self, { looking: snap.state === "closed", settings: snap, refuses: snap.refuses ?? "", held: heldOf(snap), host: snap.host ?? null });
   }
 
   async function readHeld() {
@@ -194,7 +196,11 @@ export function openedSession(id, on) {
       on.change([], [], []);
     },
     /** Reads on where reading had ended, such as after a session was opened again. */
-    wake() { if (self.ended && !self.missing && !closed) attach(stream.cursor(), stream.lastId()); },
+    wake() {
+      if (!self.ended || self.missing || closed) return;
+      self.looking = self.isElsewhere();
+      attach(stream.cursor(), stream.lastId());
+    },
     retry() { stream?.retry(); dim?.(); box.flush(); },
     async interrupt() {
       if (self.isElsewhere()) return;
@@ -237,7 +243,7 @@ export function openedSession(id, on) {
     killJob: (job) => attempt("Cannot kill the job", () => api.killJob(id, job)),
     closeSession: () => attempt("Cannot close the session", () => api.closeSession(id)),
     /** Whether reading ended although the log did not: the host died, or another process has the session. */
-    isElsewhere: () => self.loaded && !self.missing && self.ended && self.state.open,
+    isElsewhere: () => self.loaded && !self.missing && (self.ended || self.looking) && self.state.open,
     /** What is said of a session that is not open here: about it, about its questions, and what opening it here is called; "" if that is not possible. */
     elsewhereWords() {
       if (self.host === undefined) return { session: "This session is not open on this server.", question: "It does not ask on this server.", open: "" };

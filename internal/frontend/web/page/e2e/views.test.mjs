@@ -212,6 +212,20 @@ for (const [name, host, banner, line, button] of [
     const offered = (await page.locator("#elsewhere button:visible").allInnerTexts()).join();
     assert.equal(offered, button);
     assert.equal(await page.locator("#composer .primary").innerText(), "Send");
+    if (host?.takes) { // also at first, and while the page looks for new events, and again
+      await page.addInitScript(() => {
+        window.seen = 0;
+        new MutationObserver(() => { window.seen += document.querySelectorAll(".approval button").length; }).observe(document, { childList: true, subtree: true });
+      });
+      await page.reload();
+      await card.locator(".elsewhere").waitFor();
+      const asked = () => fake.requests.filter((r) => r.path === `/api/sessions/${film.id}/events?after=0` || r.path.startsWith(`/api/sessions/${film.id}/events`)).length;
+      const before = asked();
+      await until(() => asked() > before, "it looks for new events");
+      film.delta(runs, "more\n", "output");
+      await page.locator(`[data-key="item ${runs}"]`).getByText("more").waitFor();
+      assert.equal(await page.evaluate(() => window.seen), 0, "no buttons came and went");
+    }
     // Nothing else here reaches that process.
     for (const what of [".stop", ".cancel", "#close-session", "#composer .modes"]) assert.equal(await page.locator(what).first().isVisible(), false, what);
     assert.ok(await page.locator(`[data-key="item ${runs}"]`).isVisible());
