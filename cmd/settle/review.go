@@ -27,8 +27,9 @@ import (
 const reviewHelp = `Have the model review a change, and print its findings: file, line, severity and text,
 the most serious first. Without words, it reviews what is not committed, or else the
 last commit; with --base, the changes since a commit or branch. Words say what to review
-instead; one word such as main..HEAD is a range of commits. Before the turn, settle asks
-git for the changed files: if there are none, it says so and calls no model.
+instead; one word such as main..HEAD is the difference between two commits, and with three
+dots for a branch: main...topic. Before the turn, settle asks git for the changed files: if
+there are none, it says so and calls no model.
 
 The turn cannot change anything unless you set --permission: tools and commands that only
 read run, in the read-only sandbox if there is one, and all other calls are denied without
@@ -62,7 +63,7 @@ func newReview(s *streams) *cobra.Command {
 	var f reviewFlags
 	cmd := &cobra.Command{
 		Use: "review [flags] [WHAT…]", Short: "Have the model review a change", Long: reviewHelp,
-		Example: "  settle review\n  settle review --base origin/main --json\n  settle review main..HEAD\n" +
+		Example: "  settle review\n  settle review --base origin/main --json\n  settle review main...HEAD\n" +
 			"  settle review \"the error handling of internal/store\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.review(cmd, s, args)
@@ -220,17 +221,27 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 			err = fmt.Errorf("cannot review: cannot list the changed files: %w", err)
 		}
 	}
-	if err == nil && len(files) == 0 {
+	if err == nil && len(files) == 0 && !t.canHide(ctx, repository, isRange) {
 		err = &nothingError{nothing}
 	}
 	return review.Request(what, files), err
+}
+
+// canHide reports whether the repository can have changes that settle's list does not have: those
+// within submodules of the working tree. The model looks for them.
+func (*reviewTurn) canHide(ctx context.Context, in assemble.Repository, isRange bool) bool {
+	if isRange {
+		return false
+	}
+	hasSubmodules, err := in.HasSubmodules(ctx)
+	return hasSubmodules || err != nil
 }
 
 // since returns what is reviewed against the base, and the changed files.
 func (t *reviewTurn) since(ctx context.Context, in assemble.Repository) (what string, files []string, err error) {
 	base, err := in.Base(ctx, t.base)
 	if err == nil {
-		files, err = in.ChangedFiles(ctx, base.Ancestor)
+		files, err = in.ChangedSince(ctx, base.Ancestor)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot review the changes since %q: %w", t.base, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,18 +149,62 @@ func (r Repository) ChangedFiles(ctx context.Context, commit string) ([]string, 
 		return list, err
 	}
 	if r.has(ctx, "HEAD^1") { // of a merge, git lists only conflicts
-		return r.files(ctx, "", "diff-tree", "-r", "--name-status", "--no-renames", "HEAD^1", "HEAD", "--")
+		return r.changedIn(ctx, "HEAD^1", "HEAD")
 	}
-	return r.files(
-		ctx, "", "diff-tree", "-r", "--root", "--no-commit-id", "--name-status", "--no-renames", "HEAD", "--",
-	)
+	return r.changedIn(ctx, "--root", "--no-commit-id", "HEAD")
+}
+
+// changedIn returns the files that differ between trees. A repository can have git ignore its
+// submodules, but a review must see that they change.
+func (r Repository) changedIn(ctx context.Context, trees ...string) ([]string, error) {
+	args := []string{"diff-tree", "-r", "--name-status", "--no-renames", "--ignore-submodules=none"}
+	return r.files(ctx, "", append(append(args, trees...), "--")...)
 }
 
 // ChangedBetween returns git's list of files that differ between two commits.
 func (r Repository) ChangedBetween(ctx context.Context, first, last string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	return r.files(ctx, "", "diff-tree", "-r", "--name-status", "--no-renames", first, last, "--")
+	return r.changedIn(ctx, first, last)
+}
+
+// ChangedSince returns git's list of files that differ between a commit and HEAD, or between the
+// commit and the working tree, with new files. A file can be in only one of both: the working tree
+// can take back what the commits changed.
+func (r Repository) ChangedSince(ctx context.Context, commit string) ([]string, error) {
+	committed, err := r.ChangedBetween(ctx, commit, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.ChangedFiles(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]bool, len(list))
+	for _, line := range list {
+		names[nameOf(line)] = true
+	}
+	for _, line := range committed {
+		if !names[nameOf(line)] {
+			list = append(list, line)
+		}
+	}
+	return list, nil
+}
+
+// nameOf returns the name in a line of git's list.
+func nameOf(line string) string {
+	_, name, _ := strings.Cut(line, "\t")
+	return name
+}
+
+// HasSubmodules reports whether the index has a submodule. settle's own git does not enter submodules,
+// so that ChangedFiles does not see what changes within them.
+func (r Repository) HasSubmodules(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	list, err := r.files(ctx, "", "ls-files", "--stage", "--", ":/")
+	return slices.ContainsFunc(list, func(line string) bool { return strings.HasPrefix(line, "160000 ") }), err
 }
 
 // has reports whether the repository has a commit.

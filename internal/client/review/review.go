@@ -23,8 +23,13 @@ import (
 )
 
 // Default is what is reviewed without further words.
-const Default = "the changes of this working tree that are not committed (git status, git diff HEAD, and new " +
-	"files); if there are none, the last commit (git show --first-parent HEAD)"
+const Default = "the changes of this working tree that are not committed (git status " + submodules + ", git diff " +
+	submodules + " HEAD, and new files); if there are none, the last commit (git show " + submodules +
+	" --first-parent HEAD)"
+
+// submodules is git's option to show changes of submodules, also if the repository's .gitmodules
+// has git ignore them.
+const submodules = "--ignore-submodules=none"
 
 const prompt = `Review %s. Look at the diff first, then read the code around it. Change nothing.
 
@@ -67,13 +72,17 @@ func list(lines []string) string {
 // Since returns what is reviewed against a base and its commit; "" if the commit is not known.
 func Since(base, commit string) string {
 	if commit != "" {
-		return fmt.Sprintf("the changes between the commit %[2]s (%[1]q) and the working tree (git diff %[2]s...HEAD, "+
-			"git diff HEAD)", base, commit)
+		return fmt.Sprintf("the changes between the commit %s (%q) and the working tree (%s)", commit, base, since(commit))
 	}
-	return fmt.Sprintf("the changes between %[1]s and the working tree (git diff %[1]s...HEAD, git diff HEAD)", base)
+	return fmt.Sprintf("the changes between %s and the working tree (%s)", base, since(base))
 }
 
-// Range is a range of commits in git's notation, FROM..TO or FROM...TO.
+// since returns the commands that show the changes since a base.
+func since(base string) string {
+	return fmt.Sprintf("git diff %[2]s %[1]s...HEAD, git diff %[2]s HEAD", base, submodules)
+}
+
+// Range is the difference between two commits in the notation of git diff, FROM..TO or FROM...TO.
 type Range struct {
 	From, To string
 	// FromAncestor is set for three dots: the range begins at the newest common ancestor.
@@ -96,7 +105,7 @@ func RangeOf(words string) (r Range, ok bool) {
 
 // Between returns what is reviewed for a range whose ends are the commits first and last.
 func Between(words, first, last string) string {
-	return fmt.Sprintf("the changes of the range %q (git diff %s %s)", words, first, last)
+	return fmt.Sprintf("the difference %q between two commits (git diff %s %s %s)", words, submodules, first, last)
 }
 
 // CheckBase refuses what cannot be the name of a commit: the prompt has it in a command.
