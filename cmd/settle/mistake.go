@@ -53,29 +53,53 @@ func promptOf(cmd *cobra.Command, args []string, worktree *worktreeFlag) (string
 }
 
 // separated refuses a value that is separated by a space from a flag whose value can be left out: it
-// would become part of the prompt, as in "--json deltas PROMPT".
-func separated(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-		return nil
-	}
+// would become part of the prompt, as in "--json deltas PROMPT". raw are all arguments of the process,
+// which say what follows the flag; args are the words of the prompt.
+func separated(cmd *cobra.Command, raw, args []string) error {
 	for _, flag := range []struct {
 		name    string
-		isValue bool
+		isValue func(word string, f *pflag.Flag) bool
 	}{
-		{"json", slices.Contains([]string{"events", "deltas"}, args[0])},
-		{"executor-install", slices.Contains([]string{config.InstallNever, config.InstallMissing}, args[0])},
-		{"worktree", len(args) > 1 && isBranchName(args[0])}, // one word alone can only be the prompt
+		{"json", func(word string, _ *pflag.Flag) bool {
+			return slices.Contains([]string{"events", "deltas"}, word)
+		}},
+		{"executor-install", func(word string, _ *pflag.Flag) bool {
+			return slices.Contains([]string{config.InstallNever, config.InstallMissing}, word)
+		}},
+		{"worktree", func(word string, f *pflag.Flag) bool { // the last word can only be of the prompt
+			w, ok := f.Value.(*worktreeFlag)
+			return ok && isBranchName(word) && len(args) > w.wordsBefore+1
+		}},
 	} {
 		f := cmd.Flags().Lookup(flag.name)
-		if !flag.isValue || f == nil || !f.Changed || f.Value.String() != f.NoOptDefVal {
+		if f == nil || !f.Changed || f.Value.String() != f.NoOptDefVal {
+			continue
+		}
+		word := following(raw, "--"+flag.name)
+		if len(args) == 0 || !slices.Contains(args, word) || !flag.isValue(word, f) {
 			continue
 		}
 		return fmt.Errorf(
-			"--%s %s: write --%[1]s=%[2]s if %[2]q is its value; if the prompt begins with %[2]q, put -- before the "+
-				"prompt, or put it into quotes", flag.name, args[0],
+			"--%s %s: write --%[1]s=%[2]s if %[2]q is its value; if %[2]q is part of the prompt, put -- before the "+
+				"prompt, or put it into quotes", flag.name, word,
 		)
 	}
 	return nil
+}
+
+// following returns the argument after the last bare flag; "" if there is none, or "--" is before it.
+func following(raw []string, flag string) (word string) {
+	for n, arg := range raw {
+		switch {
+		case arg == "--":
+			return word
+		case arg == flag && n+1 < len(raw):
+			word = raw[n+1]
+		case arg == flag:
+			word = ""
+		}
+	}
+	return word
 }
 
 // isBranchName reports whether a word looks like the name of a branch.

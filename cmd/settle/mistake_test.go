@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,38 +47,58 @@ func TestPromptOfTheTerminal(t *testing.T) {
 
 // A word after a flag whose value can be left out is no silent part of the prompt if it could be the value.
 func TestValueSeparatedBySpaceIsRefused(t *testing.T) {
-	for args, refused := range map[string]bool{
-		"--worktree foo|write a file":      true,
-		"--worktree foo -":                 true,
-		"foo --worktree bar baz":           true,
-		"--worktree foo -- bar":            true,
-		"--worktree several words":         true,
-		"--json deltas|fix it":             true,
-		"--executor-install never it":      true,
-		"several words":                    false,
-		"--worktree fix":                   false,
-		"--worktree|fix the test":          false,
-		"--worktree=foo bar baz":           false,
-		"--worktree -- foo bar":            false,
-		"--worktree what's up":             false,
-		"--worktree fix: it":               false,
-		"--worktree -":                     false,
-		"--json=deltas deltas of rivers":   false,
-		"--json several words":             false,
-		"--executor-install=never missing": false,
+	for args, refused := range map[string]string{ // the flag with its value, as the error advises it
+		"--worktree foo|write a file":      "--worktree=foo",
+		"--worktree foo -":                 "--worktree=foo",
+		"foo --worktree bar baz":           "--worktree=bar",
+		"bar --worktree bar baz":           "--worktree=bar",
+		"--worktree foo -- bar":            "--worktree=foo",
+		"--worktree foo -q bar":            "--worktree=foo",
+		"--worktree several words":         "--worktree=several",
+		"--json deltas|fix it":             "--json=deltas",
+		"fix it --json deltas":             "--json=deltas",
+		"--executor-install never it":      "--executor-install=never",
+		"several words":                    "",
+		"fix the test --worktree":          "",
+		"bar --worktree bar":               "",
+		"--worktree fix":                   "",
+		"--worktree fix -m model":          "",
+		"--worktree -q fix it":             "",
+		"--worktree|fix the test":          "",
+		"--worktree=foo bar baz":           "",
+		"--worktree -- foo bar":            "",
+		"foo --worktree -- foo bar":        "",
+		"-- --worktree foo bar":            "",
+		"--worktree what's up":             "",
+		"--worktree fix: it":               "",
+		"--worktree -":                     "",
+		"--json=deltas deltas of rivers":   "",
+		"--json several words":             "",
+		"deltas of rivers --json":          "",
+		"--executor-install=never missing": "",
 	} {
-		var f runFlags
-		cmd := &cobra.Command{Use: "run", SilenceErrors: true, SilenceUsage: true, RunE: separated}
-		settingFlags(cmd.Flags())
-		f.define(cmd.Flags())
 		first, rest, isTwo := strings.Cut(args, "|") // the second part is one argument
 		words := strings.Fields(first)
 		if isTwo {
 			words = append(words, rest)
 		}
+		var f runFlags
+		cmd := &cobra.Command{
+			Use: "run", SilenceErrors: true, SilenceUsage: true,
+			RunE: func(cmd *cobra.Command, args []string) error { return separated(cmd, words, args) },
+		}
+		settingFlags(cmd.Flags())
+		f.define(cmd.Flags())
 		cmd.SetArgs(words)
-		if err := cmd.Execute(); (err != nil) != refused {
-			t.Errorf("%q: %v", words, err)
+		err := cmd.Execute()
+		if refused == "" && err == nil {
+			continue
+		}
+		flag, word, _ := strings.Cut(refused, "=")
+		want := fmt.Sprintf("%s %s: write %s if %q is its value; if %[4]q is part of the prompt, put -- before the prompt, "+
+			"or put it into quotes", flag, word, refused, word)
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v; want %q", words, err, want)
 		}
 	}
 }

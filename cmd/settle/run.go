@@ -373,7 +373,7 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err := named(cmd.Flags()); err != nil {
 		return 0, err
 	}
-	if err := separated(cmd, args); err != nil {
+	if err := separated(cmd, os.Args[1:], args); err != nil {
 		return 0, err
 	}
 	if f.detach {

@@ -22,6 +22,9 @@ type worktreeFlag struct {
 	isArgument bool
 	// outside reports that the session continues outside of its worktree.
 	outside bool
+	// flags has the flag, and wordsBefore is the number of words before the flag.
+	flags       *pflag.FlagSet
+	wordsBefore int
 }
 
 const worktreeUsage = "work in a git worktree of the session's own, on the branch settle/NAME or settle/SESSION"
@@ -30,6 +33,7 @@ const worktreeUsage = "work in a git worktree of the session's own, on the branc
 const noWorktreeName = " "
 
 func (w *worktreeFlag) define(flags *pflag.FlagSet) {
+	w.flags = flags
 	flags.Var(w, "worktree", worktreeUsage)
 	flags.Lookup("worktree").NoOptDefVal = noWorktreeName
 }
@@ -40,6 +44,9 @@ func (w *worktreeFlag) Set(value string) error {
 		return errors.New("the name is empty; give one, or leave out the \"=\"")
 	}
 	w.wanted, w.value = true, value
+	if w.flags != nil {
+		w.wordsBefore = w.flags.NArg()
+	}
 	return nil
 }
 
