@@ -13,7 +13,6 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
-	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -235,7 +234,7 @@ func (f *rewindFlags) carryOut(
 	if r.Snapshot != "" {
 		fmt.Fprintf(
 			s.stderr, "the files as they were before: %s\nto undo this: %s\n",
-			terminal.OneLine(r.Snapshot), terminal.OneLine(f.undoing(r)),
+			terminal.OneLine(r.Snapshot), terminal.OneLine(r.UndoCommand(f.dataDir == "")),
 		)
 	}
 	if r.Session != "" {
@@ -245,15 +244,6 @@ func (f *rewindFlags) carryOut(
 		}
 	}
 	return failed(err)
-}
-
-// undoing returns the command that reverts what was done.
-func (f *rewindFlags) undoing(r rewind.Report) string {
-	which := r.Session
-	if which == "" || f.dataDir != "" {
-		which = r.Snapshot
-	}
-	return config.CommandLine([]string{"settle", "rewind", "--undo", which})
 }
 
 // isYes reads one line, unless it is interrupted.

@@ -56,6 +56,12 @@ func dataDir(goos string, getenv func(string) string) string {
 	return filepath.Join(dir, "settle")
 }
 
+// FindsDataDir reports whether settle finds the data directory without a flag or variable.
+func (r *Resolved) FindsDataDir() bool {
+	kind := r.Origins["data_dir"].Kind
+	return kind != Flag && kind != Env
+}
+
 // NeedDataDir returns the data directory, or an error that states how to set it.
 func (r *Resolved) NeedDataDir() (string, error) {
 	if r.DataDir == "" {

@@ -154,9 +154,9 @@ type offer struct {
 type stepState struct {
 	purpose         event.Purpose
 	firstFailure    string // model and failure that the fallback model followed; empty without it
-	cutResponses    int // responses in a row that were cut at the output limit
-	pausedResponses int // responses in a row that the provider paused
-	stopRefusals    int // in a row, by hooks of the turn's end
+	cutResponses    int    // responses in a row that were cut at the output limit
+	pausedResponses int    // responses in a row that the provider paused
+	stopRefusals    int    // in a row, by hooks of the turn's end
 	repeats         map[[32]byte]int
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/client/store"
-
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/tool/file"
@@ -27,6 +27,16 @@ type Report struct {
 	// content; empty if no file was changed.
 	Restored []File
 	Snapshot string
+}
+
+// UndoCommand returns the command that reverts what was done to files. It names the session only if
+// isFound: if the command finds the data directory. A path works anywhere.
+func (r Report) UndoCommand(isFound bool) string {
+	which := r.Session
+	if which == "" || !isFound {
+		which = r.Snapshot
+	}
+	return config.CommandLine([]string{"settle", "rewind", "--undo", which})
 }
 
 // snapshot is manifest.json of a snapshot's directory.

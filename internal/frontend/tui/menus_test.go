@@ -251,7 +251,14 @@ func TestEndNamesSessionWithInput(t *testing.T) {
 
 // What going back would do to files is shown, and asked about.
 func TestRewindFiles(t *testing.T) {
-	for keys, want := range map[string]string{"\r": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": ""} {
+	for keys, want := range map[string]string{
+		"\r": "t000001restore", "\r found": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": "",
+	} {
+		keys, isFound := strings.CutSuffix(keys, " found")
+		undo := "/data/rewound" // another data directory needs a path
+		if isFound {
+			undo = "fork"
+		}
 		synctest.Test(t, func(t *testing.T) {
 			r := &rich{
 				files: []rewind.File{
@@ -259,7 +266,7 @@ func TestRewindFiles(t *testing.T) {
 					{Target: file.Target{Path: "b.go"}, Do: rewind.Keep, Why: "changed since"},
 				},
 			}
-			p, code := newPerson(t, Options{Sessions: r}, script.Turn(script.Text("1")))
+			p, code := newPerson(t, Options{Sessions: r, FindsDataDir: isFound}, script.Turn(script.Text("1")))
 			p.types("first\r")
 			p.types("/rewind\r")
 			p.types("\r")
@@ -274,7 +281,7 @@ func TestRewindFiles(t *testing.T) {
 			if want == "t000001restore" {
 				p.sees(
 					"· restored 1 file: a.go; what was there before is in", "/data/rewound",
-					"To undo that, in a shell:\nsettle rewind --undo fork",
+					"To undo that, in a shell:\nsettle rewind --undo "+undo,
 				)
 			}
 			if want != "" {

@@ -118,7 +118,7 @@ func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft s
 				u.commit(
 					notice(accent(), "%s; what was there before is in %s", r.Line(), terminal.OneLine(r.Snapshot)),
 				)
-				u.commit(commandEntry("To undo that, in a shell:", "settle rewind --undo "+r.Session))
+				u.commit(commandEntry("To undo that, in a shell:", r.UndoCommand(u.FindsDataDir)))
 			}
 			if err != nil {
 				u.commit(notice(failure(), "%v", fmt.Errorf("not all files are as they were: %w", err)))

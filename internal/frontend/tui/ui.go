@@ -77,8 +77,10 @@ type Options struct {
 	// person's command for the row with its input, and returns its output.
 	StatusLine    string
 	StatusCommand func(ctx context.Context, input []byte) (string, error)
-	// DataDir is where prompts are remembered; "" for nowhere.
-	DataDir string
+	// DataDir is where prompts are remembered; "" for nowhere. FindsDataDir reports that settle finds it
+	// without a flag or variable, so that printed commands need none.
+	DataDir      string
+	FindsDataDir bool
 	// Commands are the user's and the project's own commands, as they are now; nil
 	// for none.
 	Commands func() commands.Set

@@ -46,6 +46,7 @@ type rewound struct {
 	ID       string   `json:"id" jsonschema:"of the copy"`
 	Restored []string `json:"restored" jsonschema:"paths of the files that were changed"`
 	Snapshot string   `json:"snapshot,omitempty" jsonschema:"the directory with the files as they were before; \"settle rewind --undo\" takes it"`
+	Undo     string   `json:"undo,omitempty" jsonschema:"the command that restores them, for a shell"`
 	Problem  string   `json:"problem,omitempty" jsonschema:"why some files could not be restored"`
 }
 
@@ -142,6 +143,9 @@ func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.keepMode(r.PathValue("id"), report.Session)
 	out := rewound{ID: report.Session, Restored: []string{}, Snapshot: report.Snapshot}
+	if report.Snapshot != "" {
+		out.Undo = report.UndoCommand(s.FindsDataDir)
+	}
 	for _, f := range report.Restored {
 		out.Restored = append(out.Restored, f.Path)
 	}

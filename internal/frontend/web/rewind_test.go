@@ -74,6 +74,7 @@ func TestRewind(t *testing.T) {
 	}
 	back := ask[object](b, "POST", session+"/rewind", object{"input": "t000002"}, 201)
 	b.diff("restored", []any{"new", "a"}, back["restored"])
+	b.diff("the command", "settle rewind --undo "+back["snapshot"].(string), back["undo"])
 	if _, err := os.Stat(filepath.Join(back["snapshot"].(string), "manifest.json")); err != nil || content() != "one" {
 		t.Errorf("%v; the file has %q", err, content())
 	}

@@ -28,8 +28,10 @@ type Options struct {
 	// Ceiling is the permission that the user configured, which no client exceeds;
 	// empty if there is none.
 	Ceiling settle.Permission
-	// DataDir is where sessions are that are not open; "" if none are kept.
-	DataDir string
+	// DataDir is where sessions are that are not open; "" if none are kept. FindsDataDir reports that
+	// settle finds it without a flag or variable, so that shown commands need none.
+	DataDir      string
+	FindsDataDir bool
 	// WorkDir is the host's working directory, absolute.
 	WorkDir string
 	// Model is the host's, as PROVIDER/NAME.

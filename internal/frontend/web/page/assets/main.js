@@ -97,7 +97,7 @@ const rewinding = rewindView($("rewind"), (made, plan) => {
   composer.setDraft(plan.input);
   composer.focus();
   listSessions();
-  const restored = made.restored.length ? `Restored ${count(made.restored.length, "file")}. What was there before is in ${named(made.snapshot)}. To undo that, in a shell: settle rewind --undo ${named(made.id)}.` : "No file was changed.";
+  const restored = made.restored.length ? `Restored ${count(made.restored.length, "file")}. What was there before is in ${named(made.snapshot)}. To undo that, in a shell: ${named(made.undo)}` : "No file was changed.";
   notice(made.problem ? `${restored} ${named(made.problem)}` : restored);
 });
 const review = reviewView($("changes"), { send: (words) => { app.submit({ text: words, mode: "queue", images: [] }); }, keep, kept });

@@ -198,7 +198,7 @@ export async function fakeServer() {
     if (what === "rewind" && req.method === "GET") return reply(res, 200, { turn: new URL(req.url, "http://x").searchParams.get("input"), input: "Change it", ...f.plan });
     if (what === "rewind") {
       const copy = fake.film(`${id}-back`);
-      return reply(res, 201, { id: copy.id, restored: body.keep_files ? [] : ["a.go"], ...(body.keep_files ? {} : { snapshot: "/data/rewound-1" }) });
+      return reply(res, 201, { id: copy.id, restored: body.keep_files ? [] : ["a.go"], ...(body.keep_files ? {} : { snapshot: "/data/rewound-1", undo: "settle rewind --undo /data/rewound-1" }) });
     }
     if (what === "name") { f.name = body.name; return reply(res, 204); }
     if (what === "fork") { const copy = fake.film(`${id}-copy`); copy.turn("Copied"); copy.interrupted(); return reply(res, 201, { id: copy.id }); }
