@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,6 +89,9 @@ func (p *plain) refused(line string) bool {
 	switch c, isForeign := counterpartOf(name, p.Keys); {
 	case isOwn(name), aliases()[name] != "":
 		what = fmt.Sprintf("The command /%s is not available in plain mode", name)
+		if instead := shellInstead()[cmp.Or(aliases()[name], name)]; instead != "" {
+			what += "; in a shell, " + instead
+		}
 	case isForeign && c.plainWords() != "":
 		what = fmt.Sprintf("There is no /%s here: %s", name, c.plainWords())
 	}
@@ -110,6 +114,27 @@ func (p *plain) refusedWords(name, line string) bool {
 	}
 	p.printf("Not sent: /%s takes %s. A space before the slash sends the line as it is.", name, takes)
 	return true
+}
+
+// shellInstead returns what does the work of commands that plain mode lacks, in a shell.
+func shellInstead() map[string]string {
+	const (
+		session = "settle sessions show ID prints the session"
+		usage   = "settle usage sums all sessions, and settle sessions show ID has the tokens of one"
+		machine = "settle doctor checks the installation, and settle config lists the settings"
+	)
+	return map[string]string{
+		"agents":  "settle agents lists the kinds of child agents, and settle sessions those that ran",
+		"plugins": "settle plugins lists them", "cost": usage, "usage": usage,
+		"status": machine, "doctor": machine, "transcript": session, "export": session,
+		"compact": "settle compact makes the history of a session shorter",
+		"rewind":  "settle rewind goes back to before an input",
+		"resume":  "settle resume ID opens a session, and settle sessions lists them",
+		"new":     "settle begins a new session",
+		"jobs":    "settle jobs lists and ends jobs", "kill": "settle jobs lists and ends jobs",
+		"plan": "settle --plan begins in plan mode",
+		"diff": "git diff shows what changed",
+	}
 }
 
 func (p *plain) help() {
