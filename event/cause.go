@@ -72,6 +72,10 @@ type Cause struct {
 // Taker is the By of endings that a process causes by taking a session over.
 const Taker = "take"
 
+// Resumer is the By of the input with which "settle run --resume-crashed" has the model continue work that was
+// cut. It has settle's words, not the user's.
+const Resumer = "resume-crashed"
+
 // Complete is the cause of a good ending.
 func Complete() *Cause { return &Cause{Outcome: Completed} }
 

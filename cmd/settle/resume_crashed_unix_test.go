@@ -19,7 +19,7 @@ func TestResumeCrashed(t *testing.T) {
 	p := newPlace(t)
 	awake := p.fifo("awake")
 	s := modeltest.NewServer(t, modeltest.Script(stubborn("awake", "86419"), modeltest.Say("All done.")))
-	cmd := p.run(s, "--json", "fix it")
+	cmd := p.run(s, "--json", "hello")
 	started(t, cmd)
 	awake()
 	signalled(t, cmd, syscall.SIGKILL)
@@ -36,10 +36,19 @@ func TestResumeCrashed(t *testing.T) {
 	gone(t, "86419")
 	requests := s.Exchanges()
 	asked := string(requests[len(requests)-1].Body)
-	for _, part := range []string{"fix it", "The process that ran your last turn died", "unknown"} {
+	for _, part := range []string{"hello", "The process that ran your last turn died", "unknown"} {
 		if !strings.Contains(asked, part) {
 			t.Errorf("the model did not receive %q: %s", part, asked)
 		}
+	}
+
+	session := lastEvent(t, out.String()).Session
+	if list := p.says("sessions"); !strings.Contains(list, "hello") || strings.Contains(list, "The process") {
+		t.Errorf("the list of sessions: %s", list)
+	}
+	if shown := p.says("sessions", "show", session); strings.Contains(shown, "> The process") ||
+		!strings.Contains(shown, "(settle has the model continue: The process") {
+		t.Errorf("the session: %s", shown)
 	}
 
 	for args, want := range map[string]string{

@@ -122,7 +122,7 @@ func Crashed(state event.State) event.State {
 const pictures = "(pictures)"
 
 // Title returns the title of a session: the first line of its inputs that is a task, else
-// the first line. A command that a person entered is no task.
+// the first line. A command that a person entered is no task, and settle's own inputs do not count.
 func Title(state event.State) string {
 	var inputs []event.Input
 	for _, t := range state.Turns {
@@ -130,6 +130,9 @@ func Title(state event.State) string {
 	}
 	first, image := "", ""
 	for _, in := range append(inputs, state.Waiting...) {
+		if in.By == event.Resumer {
+			continue
+		}
 		for line := range strings.Lines(in.Text) {
 			switch line = strings.TrimSpace(line); {
 			case isTask(line) && !in.Command && in.HeldCall == nil:

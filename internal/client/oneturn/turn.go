@@ -141,8 +141,12 @@ func (r *runner) submit(ctx context.Context, s *settle.Session) (*settle.Turn, e
 	if err != nil {
 		return nil, err
 	}
+	by := "user"
+	if r.Continue != nil {
+		by = event.Resumer
+	}
 	return s.Submit(
-		context.WithoutCancel(ctx), r.Prompt, settle.WithImages(r.Images...), settle.WithDocuments(documents...),
+		context.WithoutCancel(ctx), r.Prompt, settle.From(by), settle.WithImages(r.Images...), settle.WithDocuments(documents...),
 		settle.WithSchema(r.Schema), r.expansion(ctx, s), settle.AsVerdict(r.HeldCall), settle.AsLast(),
 	)
 }

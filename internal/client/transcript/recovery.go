@@ -25,6 +25,9 @@ func RecoveryText(d event.SessionRecovered, s *event.State) string {
 	return words
 }
 
+// ResumedWords are an input with which settle has the model continue work that was cut.
+func ResumedWords(in *event.Input) string { return "settle has the model continue: " + in.Text }
+
 // endedText says what a recovery ended: a turn with its calls, or a number of other things.
 func endedText(d event.SessionRecovered, s *event.State) string {
 	crashed := func(c *event.Cause) bool { return c != nil && c.Reason == event.Crashed }

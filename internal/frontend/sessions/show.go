@@ -140,10 +140,13 @@ func quoted(text string) string {
 // showTurn writes a turn; now describes a turn without an ending.
 func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	for e := range transcript.Entries(t) {
-		if e.Input != nil {
-			fmt.Fprintf(b, "\n> %s\n", quoted(e.Input.Text))
-		} else {
+		switch {
+		case e.Input == nil:
 			showItem(b, e.Item)
+		case e.Input.By == event.Resumer:
+			fmt.Fprintf(b, "\n(%s)\n", quoted(transcript.ResumedWords(e.Input)))
+		default:
+			fmt.Fprintf(b, "\n> %s\n", quoted(e.Input.Text))
 		}
 	}
 	for _, c := range t.Changes {

@@ -93,6 +93,9 @@ func exhaustEntry(ended event.Event, f *event.Failure) entry {
 }
 
 func inputEntry(in *event.Input) entry {
+	if in.By == event.Resumer {
+		return entry{group: ofInput, gap: true, rows: paragraph("· ", transcript.ResumedWords(in), faint(), faint())}
+	}
 	text := typedText(in)
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))

@@ -311,6 +311,10 @@ func (s *Sessions) Preview(_ context.Context, id string) ([]string, error) {
 	lines := []string{terminal.Count(len(state.Turns), "turn")}
 	for _, t := range state.Turns[max(len(state.Turns)-maxPreviewTurns, 0):] {
 		for _, in := range t.Inputs {
+			if in.By == event.Resumer {
+				lines = append(lines, "(continued)")
+				continue
+			}
 			lines = append(lines, "> "+firstLine(in.Text))
 		}
 		if answer := firstLine(t.Answer()); answer != "" {
