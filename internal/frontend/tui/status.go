@@ -116,11 +116,11 @@ func statusRow(parts []statusPart, width int) terminal.Line {
 func (u *UI) doing(now time.Time) []statusPart {
 	t := u.state().Running()
 	only := func(text string) []statusPart { return []statusPart{{text: text, style: warning()}} }
-	key := u.Keys.Label(keymap.Interrupt, "Ctrl-C")
+	stops := u.Keys.Label(keymap.Interrupt, "Ctrl-C") + " interrupts"
 	clock := func(words, elapsed string, style terminal.Style) []statusPart {
 		return []statusPart{
 			{text: words + elapsed, short: words, style: style, shortRank: rankClock},
-			{text: "(" + key + " interrupts)", style: style, rank: rankKey, glued: true},
+			{text: "(" + stops + ")", style: style, rank: rankKey, glued: true},
 		}
 	}
 	switch {
@@ -142,6 +142,9 @@ func (u *UI) doing(now time.Time) []statusPart {
 		}
 	}
 	if a, _ := u.pendingApproval(); a != nil { // the model is silent because of it
+		if key := u.Keys.Label(keymap.Interrupt, ""); a.Form != nil && len(a.Form.Questions) > 0 && key != "" {
+			stops = key + " declines"
+		}
 		return clock("waiting for you", elapsedWords(now.Sub(a.At)), warning())
 	}
 	if silent, ends := transcript.Silence(t, now); silent != "" {

@@ -118,11 +118,15 @@ func TestStatusNamesSilence(t *testing.T) {
 		event.CallStarted{},
 	}
 	question := append(call[:2:2], event.ApprovalRequested{Approval: "p000001", Tool: "shell", Title: "make"})
+	form := append(call[:3:3], event.ApprovalRequested{
+		Approval: "p000001", Tool: "ask_user", Form: &event.Form{Questions: []event.Question{{Question: "Which?"}}},
+	})
 	for _, c := range []struct {
 		width int
 		log   []event.Data
 		want  string
 	}{
+		{100, form, "waiting for you 45 s (Esc declines) · chat/m · asks before edits · ~/work/project"},
 		{100, question, "waiting for you 45 s (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
 		{100, nil, "no answer for 1m, cut after 10m (Esc interrupts) · chat/m · asks before edits · ~/work/project"},
 		{
