@@ -12,5 +12,6 @@
 //   - ending.go: the last lines: plan, changes, outcome
 //   - late_notices.go: notices that follow the cause of a failure
 //   - silence.go: reports that the model is silent
+//   - review.go: reports that a reviewer takes long
 //   - questions.go: questions to a person at the terminal
 package run

@@ -43,6 +43,7 @@ type textView struct {
 	waitBytes int
 
 	calls    []*runningCall
+	reviews  reviews
 	mid      bool
 	last     string // item whose text was shown last
 	lastType event.ItemType
@@ -175,6 +176,10 @@ func (s *textView) show(c transcript.Change) {
 		case d.Verdict == event.Denied:
 			s.notice("%s", strings.TrimSuffix("denied: "+d.Message, ": "))
 		}
+	case event.HookStarted:
+		s.reviewStarted(d, c.Event.At)
+	case event.HookEnded:
+		s.reviewEnded(d.Hook)
 	case event.JobStarted:
 		s.notice("%s keeps running as job %s (pid %d)", d.Command, d.Job, d.PID)
 	case event.JobEnded:
@@ -438,6 +443,7 @@ func (s *textView) Finish(answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endSilence()
+	s.endReviews()
 	switch {
 	case s.stream:
 		s.breakLine()

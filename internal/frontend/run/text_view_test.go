@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,6 +189,32 @@ func TestWaitsAreReportedBriefly(t *testing.T) {
 	if len(got) > 800 || !strings.HasSuffix(got, "further waits are not reported; -v reports all\n") {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
+}
+
+// A script sees that a reviewer takes long, and nothing of a short review.
+func TestLongReviewIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stderr bytes.Buffer
+		fatal := func(err error) { t.Error(err) }
+		out, err := stdio.NewOutput(&bytes.Buffer{}, fatal), stdio.NewOutput(&stderr, fatal)
+		s := newTextView(oneturn.Stage{Out: out, Err: err}, Options{Format: Plain})
+		l := newLog(t, s.show)
+		l.write(event.SessionOpened{Dir: "/work"}, event.TurnStarted{Provider: "chat", Model: "m"})
+		for n, takes := range []time.Duration{time.Second, 5 * time.Second, time.Second} {
+			hook := fmt.Sprint("h", n)
+			l.write(event.HookStarted{Hook: hook, Event: event.HookReview, Command: fmt.Sprint("rev/", n)})
+			time.Sleep(takes)
+			l.write(event.HookEnded{Hook: hook, Outcome: event.Completed, Decision: event.Allow})
+		}
+		time.Sleep(time.Minute)
+		s.Finish("")
+		if err := errors.Join(out.Close(forever), err.Close(forever)); err != nil {
+			t.Fatal(err)
+		}
+		if got := stderr.String(); got != "settle: being reviewed by rev/1\n" {
+			t.Errorf("it says %q", got)
+		}
+	})
 }
 
 // A script sees that the fallback model answers.
