@@ -134,7 +134,7 @@ func (f *claudeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.appendText, "append-system-prompt", "", "append `TEXT` to the system prompt")
 	flags.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the text of `FILE`")
 	flags.StringVar(&f.appendFile, "append-system-prompt-file", "", "append the text of `FILE` to the system prompt")
-	flags.StringVarP(&f.Resume, "resume", "r", "", "continue the session `ID`; of a generated ID, a unique prefix is enough")
+	flags.StringVarP(&f.Resume, "resume", "r", "", "continue the session `ID`, or the unique prefix of a UUID")
 	flags.BoolVarP(&f.Continue, "continue", "c", false, "continue the last session of this directory")
 	flags.BoolVar(&f.Fork, "fork-session", false, "with --resume or --continue: continue in a copy of the session")
 	flags.StringVar(&f.SessionID, "session-id", "", "create a session with this `UUID`")

@@ -230,7 +230,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 		"ask for an answer that follows the JSON Schema in `FILE`, and check it",
 	)
 	flags.StringVar(&f.session, "session", "", "continue the session `ID`, or create it")
-	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, which must exist; of a generated ID, a unique prefix is enough")
+	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, or the unique prefix of a UUID; it must exist")
 	flags.BoolVar(&f.last, "last", false, "continue the last session of this directory")
 	flags.BoolVar(
 		&f.resumeCrashed, "resume-crashed", false,

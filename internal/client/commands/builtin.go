@@ -36,8 +36,8 @@ func builtIn() []Command {
 }
 
 // calls reports whether the words after the command's name make it a call. The name of a built-in command
-// also begins ordinary text, such as "/init panics": /init takes no words, and /review takes one word that
-// is a range or the name of a commit, a branch or a file. A person's own command takes any words.
+// also begins ordinary text, such as "/init panics". /init takes no words. /review takes one word that is
+// a range or the name of a commit, a branch or a file. A person's own command takes any words.
 func (c Command) calls(words string) bool {
 	words = strings.TrimSpace(words)
 	if !c.BuiltIn || words == "" {

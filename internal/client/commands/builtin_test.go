@@ -52,7 +52,8 @@ func TestTextThatBeginsWithBuiltInCommand(t *testing.T) {
 	set := commands.Of(place{none})
 	for _, text := range []string{
 		"/init panics after the kernel update, find out why", "/init in German", "/init\npanics", "/review the parser",
-		"/review main..HEAD please", "/review\nmain HEAD", "/review, then fix it", "/review -x", "/review what?", " /init", " /review",
+		"/review main..HEAD please", "/review\nmain HEAD", "/review, then fix it", "/review -x", "/review what?",
+		" /init", " /review",
 	} {
 		got, _, err := commands.Expansion{Source: place{none}}.Expand(t.Context(), text)
 		if err != nil || got != text {

@@ -221,7 +221,9 @@ func digestOfTurn(t *event.Turn) turnDigest {
 		if a.End != nil {
 			outcome = string(a.End.Outcome)
 		}
-		d.Attempts = append(d.Attempts, strings.Join([]string{a.ID, outcome, timeOf(a.EndedAt), strings.Join(ids(a.Inputs), ",")}, " "))
+		d.Attempts = append(d.Attempts, strings.Join([]string{
+			a.ID, outcome, timeOf(a.EndedAt), strings.Join(ids(a.Inputs), ","),
+		}, " "))
 	}
 	for _, i := range t.Items {
 		c, reason := i.Content(), ""
@@ -238,7 +240,9 @@ func digestOfTurn(t *event.Turn) turnDigest {
 		if a.Ended != nil {
 			verdict = string(a.Ended.Verdict)
 		}
-		d.Approvals = append(d.Approvals, strings.Join([]string{a.Approval, a.Call, verdict, a.EndedBy, timeOf(a.EndedAt)}, " "))
+		d.Approvals = append(d.Approvals, strings.Join([]string{
+			a.Approval, a.Call, verdict, a.EndedBy, timeOf(a.EndedAt),
+		}, " "))
 	}
 	return d
 }
