@@ -244,7 +244,8 @@ func (r *run) refusal(d executor.Denial) string {
 	}
 	others := !d.Git
 	if d.Git && !r.jobs.config.Unasked {
-		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of their own, without other commands, and a person is asked to let them run outside"
+		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of " +
+			"their own, without other commands, and a person is asked to let them run outside"
 		others = slices.ContainsFunc(d.Named, func(what string) bool { return !strings.Contains(what, "/.git/") })
 	}
 	switch {
