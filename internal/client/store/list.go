@@ -19,8 +19,8 @@ func List(ctx context.Context, dataDir string, q catalogue.Query) (list []catalo
 }
 
 // Last returns the session of the working directory that changed last. A session without an input
-// counts only if there is no other, or if it is the copy of a rewind: its files are from before the
-// first input, so that the original's history would be wrong about them.
+// counts only if there is no other, or if it is the copy of a rewind. The files of such a copy are from
+// before the first input: the history of the original would be wrong about them.
 func Last(ctx context.Context, dataDir, dir string) (string, error) {
 	list, err := List(ctx, dataDir, catalogue.Query{Dir: dir})
 	if err != nil {

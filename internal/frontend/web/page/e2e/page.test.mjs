@@ -916,7 +916,8 @@ scene("going back shows what it does to files, and asks", async ({ page, film, r
   await page.waitForSelector(`body[data-shown="${film.id}-back"]`);
   assert.deepEqual(sent("POST", "/rewind")[0].body, { input: "t000001" });
   assert.equal(await page.inputValue("#box"), "Change it");
-  await page.locator("#notice").getByText("Restored 1 file. What was there before is in /data/rewound-1. To undo that, in a shell: settle rewind --undo /data/rewound-1").waitFor();
+  const undone = "in /data/rewound-1. To undo that, in a shell: settle rewind --undo /data/rewound-1";
+  await page.locator("#notice").getByText(`Restored 1 file. What was there before is ${undone}`).waitFor();
 });
 
 scene("going back without a file to change", async ({ page, film, row, sent }) => {
