@@ -95,8 +95,8 @@ func TestValueSeparatedBySpaceIsRefused(t *testing.T) {
 			continue
 		}
 		flag, word, _ := strings.Cut(refused, "=")
-		want := fmt.Sprintf("%s %s: write %s if %q is its value; if %[4]q is part of the prompt, put -- before the prompt, "+
-			"or put it into quotes", flag, word, refused, word)
+		want := fmt.Sprintf("%s %s: write %s if %q is its value; if %[4]q is part of the prompt, put -- before "+
+			"the prompt, or put it into quotes", flag, word, refused, word)
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v; want %q", words, err, want)
 		}

@@ -182,8 +182,8 @@ type nothingError struct{ summary string }
 
 func (e *nothingError) Error() string { return e.summary }
 
-// request returns the prompt. It checks the commits before the turn: the model could take git's
-// error for the absence of changes. The error is a nothingError if git lists no change.
+// request returns the prompt. The reviewed commits must exist before the turn: the model could take
+// git's error for the absence of changes. The error is a nothingError if git lists no change.
 func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (string, error) {
 	if p.resolved.Executor != "" { // the repository is on another machine
 		if t.base == "" {

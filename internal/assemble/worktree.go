@@ -61,7 +61,7 @@ func (n noWorktrees) Leave(context.Context, string, event.Worktree) event.Worktr
 }
 
 // RecordedWorktree returns the git worktree that the log of a session names; nil for none.
-// What an imported log says proves nothing about this machine.
+// An imported log proves nothing about this machine.
 func RecordedWorktree(dataDir, session string) *event.Worktree {
 	if dataDir == "" || session == "" {
 		return nil

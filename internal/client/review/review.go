@@ -72,7 +72,9 @@ func list(lines []string) string {
 // Since returns what is reviewed against a base and its commit; "" if the commit is not known.
 func Since(base, commit string) string {
 	if commit != "" {
-		return fmt.Sprintf("the changes between the commit %s (%q) and the working tree (%s)", commit, base, since(commit))
+		return fmt.Sprintf(
+			"the changes between the commit %s (%q) and the working tree (%s)", commit, base, since(commit),
+		)
 	}
 	return fmt.Sprintf("the changes between %s and the working tree (%s)", base, since(base))
 }
