@@ -48,7 +48,7 @@ func newACP(s *streams) *cobra.Command {
 	flags := cmd.Flags()
 	settingFlags(flags)
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "look for settings in `DIR` if the client names none")
-	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes, which ends the turns that run there")
+	flags.BoolVar(&f.take, "take", false, takeAllHelp)
 	f.projectFlags.define(flags)
 	return cmd
 }

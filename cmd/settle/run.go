@@ -217,8 +217,11 @@ func noteEarlierFlags(flags *pflag.FlagSet, stderr io.Writer) {
 	})
 }
 
-// takeHelp is the help of --take.
-const takeHelp = "take the session over from another process, which ends the turn that runs there"
+// takeHelp is the help of --take, takeAllHelp for a command with several sessions.
+const (
+	takeHelp    = "take the session over from another process, which ends the turn that runs there"
+	takeAllHelp = "take sessions over from other processes, which ends the turns that run there"
+)
 
 func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")

@@ -75,7 +75,7 @@ func newServe(s *streams) *cobra.Command {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "listen on `HOST:PORT`; port 0 picks a free one")
 	f.listenFlags.define(cmd)
-	flags.BoolVar(&f.take, "take", false, "take sessions over from other processes, which ends the turns that run there")
+	flags.BoolVar(&f.take, "take", false, takeAllHelp)
 	f.projectFlags.define(flags)
 	return cmd
 }

@@ -87,7 +87,7 @@ type otherHost struct {
 	PID  int    `json:"pid" jsonschema:"0 if it cannot be seen from here"`
 	Kind string `json:"kind,omitempty" jsonschema:"its frontend, such as run or detached"`
 	// Takes is the server's --take.
-	Takes bool `json:"takes,omitempty" jsonschema:"opening the session here takes it from there, which ends the turn that runs there"`
+	Takes bool `json:"takes,omitempty" jsonschema:"opening the session here ends the turn that runs there"`
 }
 
 // waitingInput is an input that no turn has taken yet.
