@@ -112,8 +112,8 @@ var cobraArguments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(accepts|requires) .*arg\(s\)|^unknown command `)
 })
 
-// explainArguments replaces cobra's errors about the number of arguments, for cmd and its
-// subcommands.
+// explainArguments replaces cobra's errors about the number of arguments, and about flags that exclude or need
+// each other, for cmd and its subcommands.
 func explainArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -124,9 +124,45 @@ func explainArguments(cmd *cobra.Command) {
 			return err
 		}
 	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { // cobra checks the same after it
+		return flagsApart(cmd.ValidateFlagGroups())
+	}
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
 	}
+}
+
+// cobraGroups matches cobra's errors about flags that exclude or need each other.
+var cobraGroups = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^if any flags in the group \[(.*)\] are set (?:none of the others can be; \[(.*)\] were all set|` +
+			`they must all be set; missing \[.*\])$`,
+	)
+})
+
+// flagsApart replaces cobra's errors about flags that exclude or need each other.
+func flagsApart(err error) error {
+	if err == nil {
+		return nil
+	}
+	found := cobraGroups().FindStringSubmatch(err.Error())
+	switch {
+	case found == nil:
+		return err
+	case found[2] == "":
+		return fmt.Errorf("%s: give all of them, or none", flagList(found[1]))
+	}
+	return fmt.Errorf("%s: give one of them", flagList(found[2]))
+}
+
+// flagList joins the names of flags, which have spaces between them.
+func flagList(names string) string {
+	list := strings.Fields(names)
+	for n, name := range list {
+		list[n] = "--" + name
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 // wrongArguments names the missing argument or the one too many.

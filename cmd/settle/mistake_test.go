@@ -102,3 +102,35 @@ func TestValueSeparatedBySpaceIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Flags that exclude or need each other are refused in settle's words.
+func TestFlagsApart(t *testing.T) {
+	for args, want := range map[string]string{
+		"--detach --resume-crashed":     "--detach and --resume-crashed: give one of them",
+		"--session a --last --resume b": "--last, --resume and --session: give one of them",
+		"--tls-cert a":                  "--tls-cert and --tls-key: give all of them, or none",
+		"--detach":                      "",
+	} {
+		cmd := &cobra.Command{
+			Use: "settle", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil },
+		}
+		for _, name := range []string{"detach", "resume-crashed", "last"} {
+			cmd.Flags().Bool(name, false, "")
+		}
+		for _, name := range []string{"session", "resume", "tls-cert", "tls-key"} {
+			cmd.Flags().String(name, "", "")
+		}
+		cmd.MarkFlagsMutuallyExclusive("detach", "resume-crashed")
+		cmd.MarkFlagsMutuallyExclusive("session", "resume", "last")
+		cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+		explainArguments(cmd)
+		cmd.SetArgs(strings.Fields(args))
+		got := ""
+		if err := cmd.Execute(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}

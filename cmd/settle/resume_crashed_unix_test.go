@@ -55,7 +55,7 @@ func TestResumeCrashed(t *testing.T) {
 		"run --resume-crashed":             `"completed"; to go on, give a prompt: settle run --resume `,
 		"run --last --resume-crashed":      `its last turn ended as "completed"`,
 		"run --resume-crashed go on":       "--resume-crashed and a prompt: give one of them",
-		"run --resume-crashed -i x.go":     "none of the others can be",
+		"run --resume-crashed -i x.go":     "--image and --resume-crashed: give one of them",
 		"run --resume no --resume-crashed": "there is no session",
 	} {
 		refused := p.command(strings.Fields(args)...)
