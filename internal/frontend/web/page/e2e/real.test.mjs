@@ -75,9 +75,10 @@ async function ask(text) {
   const { page } = opened;
   assert.ok(!page.url().includes("token"), "the token is not left in the address");
   await page.getByRole("button", { name: "New session" }).click();
-  await page.waitForFunction(() => document.body.dataset.shown && location.hash.includes(document.body.dataset.shown));
+  await page.locator(".home").waitFor();
   await page.fill("#box", text);
   await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.body.dataset.shown && location.hash.includes(document.body.dataset.shown));
   await page.locator('[data-key="turn t000001"]').waitFor();
   return opened;
 }
