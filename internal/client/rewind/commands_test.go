@@ -138,7 +138,9 @@ func TestCommandsKeepChangesOfOthers(t *testing.T) {
 	if diff := cmp.Diff(want, did(p)); diff != "" {
 		t.Error(diff)
 	}
-	b.fork(p)
+	if line := b.fork(p).Line(); !strings.HasSuffix(line, "; kept, since other files are in it: made") {
+		t.Errorf("it says %q", line)
+	}
 	b.wants("kept", map[string]string{
 		"a": "mine\n", "b": "2\n", "c": "mine\n", "d": "mine\n", "made/mine": "mine\n", "e": "1\n",
 	})

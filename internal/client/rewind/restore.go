@@ -27,6 +27,8 @@ type Report struct {
 	// content; empty if no file was changed.
 	Restored []File
 	Snapshot string
+	// Kept are directories that the plan removes, and that stay: others' files are in them.
+	Kept []File
 }
 
 // UndoCommand returns the command that reverts what was done to files. It names the session only if
@@ -143,7 +145,8 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 			err = f.restore(ctx, root, one.from, one.to, content)
 		}
 		switch {
-		case f.isInTree && f.Was == nil && changes.IsNotEmpty(err): // others' files are in it
+		case f.isInTree && f.Was == nil && changes.IsNotEmpty(err):
+			r.Kept = append(r.Kept, *f)
 		case err != nil:
 			errs = append(errs, fmt.Errorf("cannot restore %q: %w", f.Path, err))
 		case !one.isLater:

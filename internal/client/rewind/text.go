@@ -143,15 +143,24 @@ func uncovered(all []Uncovered) (out []string) {
 
 // Line returns the result of the rewind, for people.
 func (r Report) Line() string {
-	if len(r.Restored) == 0 {
-		return "no file was changed"
+	line := "no file was changed"
+	if len(r.Restored) > 0 {
+		line = fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), namesOf(r.Restored))
 	}
+	if len(r.Kept) > 0 {
+		line += "; kept, since other files are in it: " + namesOf(r.Kept)
+	}
+	return line
+}
+
+// namesOf returns the first paths, and the number of the others.
+func namesOf(files []File) string {
 	var names []string
-	for _, f := range r.Restored[:min(len(r.Restored), maxRestored)] {
+	for _, f := range files[:min(len(files), maxRestored)] {
 		names = append(names, terminal.OneLine(f.Path))
 	}
-	if more := len(r.Restored) - maxRestored; more > 0 {
+	if more := len(files) - maxRestored; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
