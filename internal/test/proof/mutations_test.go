@@ -21,7 +21,7 @@ func mutations() []mutation {
 		{
 			"C1",
 			"event/endings.go",
-			"return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(c, t)})",
+			"return append(out, Event{Turn: t.ID, By: c.By, Data: terminal(s, c, t)})",
 			"return out",
 			"",
 		},
