@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,36 @@ func BenchmarkCall(b *testing.B) {
 	call := b.Elapsed() / time.Duration(b.N)
 	b.ReportMetric(float64(call)/float64(bare), "x-bare-wall")
 	b.ReportMetric(float64(cpu()-between)/float64(b.N)/(float64(between-before)/paceRuns), "x-bare-cpu")
+}
+
+// BenchmarkCallsAtOnce is 200 tracked commands at once, against 200 bare ones at once.
+func BenchmarkCallsAtOnce(b *testing.B) {
+	const calls = 200
+	all := func(call func()) time.Duration {
+		begun := time.Now()
+		var group sync.WaitGroup
+		for range calls {
+			group.Go(call)
+		}
+		group.Wait()
+		return time.Since(begun)
+	}
+	var bare time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		bare += all(func() { _ = exec.Command("sh", "-c", "true").Run() })
+		b.StartTimer()
+		all(func() {
+			p, err := Start(b.Context(), sh("true"))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			<-p.Done()
+		})
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*calls), "ms/call")
+	b.ReportMetric(float64(b.Elapsed())/float64(bare), "x-bare-wall")
 }
 
 // BenchmarkBoxedCall is a command in each kind of sandbox, and by how much the median is
