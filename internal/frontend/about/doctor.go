@@ -320,8 +320,8 @@ func (m sandboxModes) report(d *doctor) {
 			use = "commands in the terminal can run sandboxed, without a question: "
 		}
 		d.report(
-			passed, "sandbox", "%s%s enforced by %s, all %d escape attempts failed", use, terminal.Count(n, "mode"), by,
-			m.attempts,
+			passed, "sandbox", "%sall %d attempts to escape were refused in a self-test of %s of sandbox (%s)",
+			use, m.attempts, terminal.Count(n, "kind"), by,
 		)
 	}
 }
