@@ -98,7 +98,7 @@ func (s *Session) checkUnattended(v *event.HeldVerdict) error {
 	}
 	c, tools := h.Item.Content(), s.config.Turn.Tools
 	arguments := json.RawMessage(c.Arguments)
-	why := ""
+	var why string
 	if x, ok := tools.Lookup(c.Name); !ok {
 		why = fmt.Sprintf("there is no tool %q here", c.Name)
 	} else {

@@ -85,15 +85,15 @@ func TestLastSnapshotWithUnreadableOnes(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n"}, []call{edit("a", "1", "2")})
 	r := b.fork(b.plan(""))
 	output := settle.Store{Dir: b.data}.OutputDir("broken")
-	make := func(name string) string {
+	create := func(name string) string {
 		dir := filepath.Join(output, name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		return filepath.Join(dir, manifest)
 	}
-	make("rewound-29990101-000000-abc")
-	for _, path := range []string{make("rewound-20000101-000000-abc"), make("rewound-29990101-000000-def")} {
+	create("rewound-29990101-000000-abc")
+	for _, path := range []string{create("rewound-20000101-000000-abc"), create("rewound-29990101-000000-def")} {
 		if at, err := LastSnapshot(t.Context(), b.data, b.dir); err != nil || at != r.Snapshot {
 			t.Errorf("the last snapshot is %q, %v; want %q", at, err, r.Snapshot)
 		}

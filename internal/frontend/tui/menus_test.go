@@ -231,11 +231,10 @@ func TestEndNamesSessionWithInput(t *testing.T) {
 	for _, keys := range []string{"/rewind\r\r\x03", "/new\r", "/new\r/new\r", "/rewind\r\r\x03/new\r"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &rich{}
-			first := ""
 			o := Options{Sessions: r, Resume: func(id string, _ bool) string { return "settle resume " + id }}
 			p, code := newPerson(t, o, script.Turn(script.Text("1")))
 			p.types("first\r")
-			first = r.talk.ID()
+			first := r.talk.ID()
 			for key := range strings.SplitAfterSeq(keys, "\r") {
 				p.types(key)
 			}
