@@ -167,9 +167,15 @@ func TestHeldPlanBeginsWithQuestions(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.work, "made")); err != nil || p.ran() > 0 {
 		t.Errorf("%v; a command ran %d times: %s", err, p.ran(), errs)
 	}
+	p.acceptedForEdits(session)
+}
+
+// acceptedForEdits checks that the verdicts about held calls chose the permission accept-edits.
+func (p *place) acceptedForEdits(session string) {
+	p.t.Helper()
 	for _, e := range p.log(session) {
 		if d, ok := e.Data.(event.InputAccepted); ok && d.HeldCall != nil && d.HeldCall.Permission != "accept-edits" {
-			t.Errorf("accepted with %q", d.HeldCall.Permission)
+			p.t.Errorf("accepted with %q", d.HeldCall.Permission)
 		}
 	}
 }
@@ -282,11 +288,7 @@ func TestHeldPlanIsAcceptedInServer(t *testing.T) {
 	})
 	signalled(t, v.cmd, syscall.SIGTERM)
 	_ = v.cmd.Wait()
-	for _, e := range p.log(session) {
-		if d, ok := e.Data.(event.InputAccepted); ok && d.HeldCall != nil && d.HeldCall.Permission != "accept-edits" {
-			t.Errorf("accepted with %q", d.HeldCall.Permission)
-		}
-	}
+	p.acceptedForEdits(session)
 }
 
 // Two clients of a server answer at once: one is taken. A process that is killed while the call

@@ -68,7 +68,7 @@ func separated(cmd *cobra.Command, raw, args []string) error {
 		}},
 		{"worktree", func(word string, f *pflag.Flag) bool { // the last word can only be of the prompt
 			w, ok := f.Value.(*worktreeFlag)
-			return ok && isBranchName(word) && len(args) > w.wordsBefore+1
+			return ok && branchName().MatchString(word) && len(args) > w.wordsBefore+1
 		}},
 	} {
 		f := cmd.Flags().Lookup(flag.name)
@@ -102,10 +102,8 @@ func following(raw []string, flag string) (word string) {
 	return word
 }
 
-// isBranchName reports whether a word looks like the name of a branch.
-func isBranchName(word string) bool {
-	return regexp.MustCompile(`^\w[\w./-]*\w$|^\w$`).MatchString(word)
-}
+// branchName matches what looks like the name of a branch.
+var branchName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\w[\w./-]*\w$|^\w$`) })
 
 // cobraArguments matches cobra's errors about the number of arguments.
 var cobraArguments = sync.OnceValue(func() *regexp.Regexp {

@@ -209,7 +209,7 @@ func (r Repository) HasSubmodules(ctx context.Context) (bool, error) {
 
 // has reports whether the repository has a commit.
 func (r Repository) has(ctx context.Context, name string) bool {
-	_, err := r.read(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	_, err := r.commit(ctx, name)
 	return err == nil
 }
 

@@ -15,8 +15,7 @@ import (
 // directory of the session's beginning, whatever has its name now. A nil WorkDir holds nothing.
 type WorkDir struct {
 	dir  string // as the session names it
-	held *Dir   // its path is canonical; shared with other sessions
-	info fs.FileInfo
+	held *sharedDir
 	drop func() // closes held after its last user
 }
 
@@ -27,7 +26,8 @@ var workDirs = struct {
 	held map[string]*sharedDir
 }{held: map[string]*sharedDir{}}
 
-// sharedDir counts the users of an open directory. workDirs' lock guards users.
+// sharedDir counts the users of an open directory, whose path is canonical. workDirs' lock guards
+// users.
 type sharedDir struct {
 	*Dir
 	info  fs.FileInfo
@@ -58,36 +58,36 @@ func HoldWorkDir(dir string) (*WorkDir, error) {
 		opened.Close()
 		return nil, err
 	}
-	held := shareDir(real, opened, info)
-	return &WorkDir{dir: dir, held: held.Dir, info: info, drop: sync.OnceFunc(func() { held.leave(real) })}, nil
+	held := shareDir(opened, info)
+	return &WorkDir{dir, held, sync.OnceFunc(held.leave)}, nil
 }
 
-// shareDir returns the held directory of the path, and closes opened, if both are the same one.
+// shareDir returns the held directory of the same path, and closes opened, if both are the same one.
 // Otherwise opened is held from now on. An open directory keeps its inode, so no other directory
 // can be taken for it.
-func shareDir(path string, opened *Dir, info fs.FileInfo) *sharedDir {
+func shareDir(opened *Dir, info fs.FileInfo) *sharedDir {
 	workDirs.Lock()
 	defer workDirs.Unlock()
-	held := workDirs.held[path]
+	held := workDirs.held[opened.path]
 	if held != nil && os.SameFile(held.info, info) {
 		opened.Close()
 	} else {
 		held = &sharedDir{Dir: opened, info: info}
-		workDirs.held[path] = held
+		workDirs.held[opened.path] = held
 	}
 	held.users++
 	return held
 }
 
-func (d *sharedDir) leave(path string) {
+func (d *sharedDir) leave() {
 	workDirs.Lock()
 	defer workDirs.Unlock()
 	if d.users--; d.users > 0 {
 		return
 	}
 	d.Close()
-	if workDirs.held[path] == d {
-		delete(workDirs.held, path)
+	if workDirs.held[d.path] == d {
+		delete(workDirs.held, d.path)
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *WorkDir) Check(dir string) error {
 	if w == nil || dir != w.dir {
 		return nil
 	}
-	if is, err := os.Stat(dir); err != nil || !os.SameFile(w.info, is) {
+	if is, err := os.Stat(dir); err != nil || !os.SameFile(w.held.info, is) {
 		return &WorkDirError{dir}
 	}
 	return nil

@@ -137,8 +137,8 @@ func isSame(a, b string) bool { return a == b || resolved(a) == resolved(b) }
 
 // isBelow reports whether a path is below a directory.
 func isBelow(path, dir string) bool {
-	rel, err := filepath.Rel(resolved(dir), resolved(path))
-	return err == nil && rel != "." && filepath.IsLocal(rel)
+	dir, path = resolved(dir), resolved(path)
+	return path != dir && disk.Within(dir, path)
 }
 
 // resolved returns the path without links; the path itself if it leads nowhere.
