@@ -336,11 +336,11 @@ type ItemDelta struct {
 
 // CallReady: a call's arguments are complete. They need not be valid.
 type CallReady struct {
-	Name      string `json:"name"`
-	CallID    string `json:"call_id,omitempty"`
-	Arguments string `json:"arguments"`
-	Sent      *Sent  `json:"sent,omitempty"`
-	Seal      *Seal  `json:"seal,omitempty"` // the provider signature of the call
+	Name      string             `json:"name"`
+	CallID    string             `json:"call_id,omitempty"`
+	Arguments string             `json:"arguments"`
+	Sent      *Sent              `json:"sent,omitempty"`
+	Signature *ProviderSignature `json:"seal,omitempty"` // the provider signature of the call
 }
 
 // Sent is a call as the model wrote it, if it differs from the call in the log: models
@@ -392,10 +392,10 @@ type Content struct {
 	Text string   `json:"text,omitempty"` // message, reasoning, note, summary
 
 	// Origin of a model's item, and its provider signature.
-	Provider   string `json:"provider,omitempty"`
-	Model      string `json:"model,omitempty"`
-	ProviderID string `json:"provider_id,omitempty"`
-	Seal       *Seal  `json:"seal,omitempty"`
+	Provider   string             `json:"provider,omitempty"`
+	Model      string             `json:"model,omitempty"`
+	ProviderID string             `json:"provider_id,omitempty"`
+	Signature  *ProviderSignature `json:"seal,omitempty"`
 
 	// Tool calls.
 	CallID      string          `json:"call_id,omitempty"`

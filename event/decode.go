@@ -172,7 +172,7 @@ func (d *Decoder) itemEnded(p *lineScanner) (Data, bool) {
 	p.known("model", &d.model)
 	e.Provider, e.Model = d.provider, d.model
 	textField(p, "provider_id", &e.ProviderID)
-	p.object("seal", &e.Seal)
+	p.object("seal", &e.Signature)
 	textField(p, "call_id", &e.CallID)
 	p.known("name", &d.tool)
 	e.Name = d.tool
@@ -201,7 +201,7 @@ func (d *Decoder) callReady(p *lineScanner) (Data, bool) {
 	textField(p, "call_id", &c.CallID)
 	textField(p, "arguments", &c.Arguments)
 	p.object("sent", &c.Sent)
-	p.object("seal", &c.Seal)
+	p.object("seal", &c.Signature)
 	return c, p.end()
 }
 

@@ -51,7 +51,7 @@
 //   - resolved.go: where a path of a call led
 //   - hook.go: occasions and runs of hooks
 //   - child.go: jobs and child agents
-//   - seal.go: provider signatures on items
+//   - signature.go: provider signatures on items
 //   - sealed.go: the Kind methods of the data types
 //   - usage.go: tokens and costs, and their sums
 package event

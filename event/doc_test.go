@@ -65,7 +65,7 @@ func TestDocDescribesEveryKind(t *testing.T) {
 		"Summary": reflect.TypeFor[Summary](), "Usage": reflect.TypeFor[Usage](), "Content": reflect.TypeFor[Content](),
 		"Cause": reflect.TypeFor[Cause](), "Error": reflect.TypeFor[Failure](), "Image": reflect.TypeFor[Image](),
 		"Document": reflect.TypeFor[Document](), "Identity": reflect.TypeFor[Identity](),
-		"Seal": reflect.TypeFor[Seal](), "Process": reflect.TypeFor[Process](),
+		"Provider signature": reflect.TypeFor[ProviderSignature](), "Process": reflect.TypeFor[Process](),
 		"Sent": reflect.TypeFor[Sent](), "Place": reflect.TypeFor[Place](), "Worktree": reflect.TypeFor[Worktree](),
 		"Agent source": reflect.TypeFor[AgentSource](), "Worktree left": reflect.TypeFor[WorktreeLeft](),
 		"Form": reflect.TypeFor[Form](), "Resolved path": reflect.TypeFor[ResolvedPath](), "Tokens": reflect.TypeFor[Tokens](),

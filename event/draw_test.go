@@ -296,7 +296,7 @@ func drawContent(t *rapid.T, i *Item) Content {
 	c := i.Content()
 	c.Detail, c.Model = detail(t), text(t)
 	if rapid.Bool().Draw(t, "seal") {
-		c.Seal = &Seal{Format: "encrypted", Data: text(t)}
+		c.Signature = &ProviderSignature{Format: "encrypted", Data: text(t)}
 	}
 	return c
 }

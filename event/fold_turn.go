@@ -215,7 +215,7 @@ func (i *Item) callReady(d CallReady) string {
 		return fmt.Sprintf("item %q is not a call that waits for its arguments", i.ID)
 	}
 	i.Ready = true
-	i.content.Name, i.content.Arguments, i.content.Sent, i.content.Seal = d.Name, d.Arguments, d.Sent, d.Seal
+	i.content.Name, i.content.Arguments, i.content.Sent, i.content.Signature = d.Name, d.Arguments, d.Sent, d.Signature
 	if d.CallID != "" {
 		i.content.CallID = d.CallID
 	}

@@ -199,7 +199,7 @@ func TestLongText(t *testing.T) {
 		"escapes": {Status: ItemCompleted, Content: Content{Type: Message, Text: "\"a\"\n\t\x00\x1b \u2028 \xff <&> é"}},
 		"look-alike": {
 			Status: ItemAborted, Cause: &Cause{Outcome: Aborted, By: `"text":"\u0000"`, Message: "\"text\":\"\x00\""},
-			Content: Content{Type: Reasoning, Text: `"text":"\u0000"`, Model: `"text":"\u0000"`, Detail: decoy, Seal: &Seal{}},
+			Content: Content{Type: Reasoning, Text: `"text":"\u0000"`, Model: `"text":"\u0000"`, Detail: decoy, Signature: &ProviderSignature{}},
 		},
 	} {
 		end.Text = strings.Repeat(end.Text, longText)

@@ -171,7 +171,7 @@ func turnSamples() []Event {
 				CallID:    "call_1",
 				Arguments: `{"command":"ls"}`,
 				Sent:      &Sent{Name: "exec_command", Arguments: `{"cmd":"ls"}`},
-				Seal:      &Seal{Format: SealMembers, Data: `{"extra_content":{}}`},
+				Signature: &ProviderSignature{Format: SignatureMembers, Data: `{"extra_content":{}}`},
 			},
 		),
 		in(ApprovalRequested{
@@ -221,7 +221,7 @@ func turnSamples() []Event {
 func sampleContent() Content {
 	return Content{
 		Type: ToolCall, Text: "text", Provider: "openai", Model: "gpt", ProviderID: "fc_1",
-		Seal: &Seal{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
+		Signature: &ProviderSignature{Format: "encrypted", Data: "gAAA"}, CallID: "call_1", Name: "shell", Arguments: `{"command":"ls"}`,
 		Sent: &Sent{
 			Name:      "exec_command",
 			Arguments: `{"cmd":"ls"}`,

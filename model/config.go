@@ -58,7 +58,7 @@ type Traits struct {
 	// one response.
 	TextAfterCalls bool
 	// ReasoningField says that reasoning is a field of the whole response: it
-	// goes back wherever it stood, sealed or not, with what else goes back.
+	// goes back wherever it stood, signed or not, with what else goes back.
 	ReasoningField bool
 	// Family names the tools that the model was trained on (package tool/family);
 	// empty leaves all tools unchanged.

@@ -27,7 +27,7 @@ const (
 	ErrContext    ErrorKind = "context_overflow" // the request is longer than the window
 	ErrTooLarge   ErrorKind = "too_many_bytes"   // a 4xx about the bytes of the request
 	ErrPolicy     ErrorKind = "content_policy"
-	ErrReasoning  ErrorKind = "reasoning_refused"   // a 4xx about reasoning that was sent back: not its seal, or not supported
+	ErrReasoning  ErrorKind = "reasoning_refused"   // a 4xx about reasoning that was sent back: not its signature, or not supported
 	ErrDocument   ErrorKind = "document_refused"    // a 4xx about a PDF that it cannot read, or about any
 	ErrImage      ErrorKind = "image_refused"       // a 4xx about an image that it cannot read, or about any
 	ErrToolSearch ErrorKind = "tool_search_refused" // a 4xx about the provider's own search of tools, or about deferred tools

@@ -29,10 +29,10 @@ type Locator interface {
 
 // Types that the log has too.
 type (
-	Usage    = event.Usage
-	Seal     = event.Seal
-	Image    = event.Image
-	Document = event.Document
+	Usage             = event.Usage
+	ProviderSignature = event.ProviderSignature
+	Image             = event.Image
+	Document          = event.Document
 
 	Tokens = event.Tokens
 )
@@ -95,7 +95,7 @@ type Role string
 const (
 	User      Role = "user"      // text and images of a person, or a note of settle
 	Assistant Role = "assistant" // text of the model
-	Reasoning Role = "reasoning" // thinking of the model; also what else only its provider reads: a Seal without text
+	Reasoning Role = "reasoning" // thinking of the model; also what else only its provider reads: a Signature without text
 	Call      Role = "call"      // a tool call of the model
 	Output    Role = "output"    // what a tool call gave
 )
@@ -112,10 +112,10 @@ type Item struct {
 	// CallID joins a call with its output; unique in a request. It is as the
 	// request's provider and model made it, else nine letters and digits.
 	CallID    string
-	Name      string // call: the tool
-	Arguments string // call: JSON object
-	Failed    bool   // output: the call failed or was aborted
-	Seal      *Seal  // reasoning, assistant, call: what this provider attached
+	Name      string             // call: the tool
+	Arguments string             // call: JSON object
+	Failed    bool               // output: the call failed or was aborted
+	Signature *ProviderSignature // reasoning, assistant, call: what this provider attached
 }
 
 // ToolSpec describes a tool to the model.
@@ -145,7 +145,7 @@ const (
 	ItemStart
 	// Delta: Text continues item Index. Deltas together are the whole text.
 	Delta
-	// ItemEnd: item Index is complete. ID, CallID, Name and Seal are final.
+	// ItemEnd: item Index is complete. ID, CallID, Name and Signature are final.
 	ItemEnd
 	// ItemDrop: item Index, a call, remains incomplete although the response continues:
 	// the call is void.
@@ -166,17 +166,17 @@ const (
 // Chunk is one piece of a response. Items may be interleaved; Index is unique
 // within the response and grows in the order in which items begin.
 type Chunk struct {
-	Kind   ChunkKind
-	Role   Role
-	Index  int
-	Text   string
-	ID     string
-	CallID string
-	Name   string
-	Seal   *Seal
-	Usage  *Usage
-	Tokens *Tokens
-	Stop   StopReason
+	Kind      ChunkKind
+	Role      Role
+	Index     int
+	Text      string
+	ID        string
+	CallID    string
+	Name      string
+	Signature *ProviderSignature
+	Usage     *Usage
+	Tokens    *Tokens
+	Stop      StopReason
 }
 
 // StopReason is why a model stopped, normalised.

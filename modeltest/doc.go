@@ -37,7 +37,7 @@
 //	                       check_schema.go, check_search.go, check_toolsearch.go: their parts
 //	rules.go, provider.go  strictness and sizes; rules of single providers, with their sources
 //	apierror.go, reject.go refusals in each provider's words; refusals that a test orders
-//	issued.go, seal.go     what the server has sent and must receive unchanged
+//	issued.go, signature.go what the server has sent and must receive unchanged
 //	cache.go               prompt caches; cache_anthropic.go, cache_openai.go: the rules of each
 //	record.go, control.go  what came in, for tests and over HTTP
 //

@@ -52,7 +52,7 @@ func (r *rendering) gemini(yield func(frame) bool) {
 		}
 	}
 	last := object{"text": ""}
-	if !signed && r.thinks() { // what was thought before an answer is sealed at its end
+	if !signed && r.thinks() { // what was thought before an answer is signed at its end
 		last["thoughtSignature"] = r.account.redacted(r.id("thought-", len(r.Items)))
 	}
 	_ = s.geminiEvent(frame{end: true}, object{"finishReason": r.geminiFinish(), "content": content(last)})

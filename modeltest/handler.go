@@ -131,7 +131,7 @@ func (p *player) streams(body []byte) bool {
 	p.r.model, p.r.usageWanted = req.Model, req.StreamOptions.IncludeUsage
 	p.r.tokensWanted, p.r.logprobsWanted = req.ReturnTokenIDs, req.Logprobs
 	for _, include := range req.Include {
-		p.r.sealWanted = p.r.sealWanted || include == "reasoning.encrypted_content"
+		p.r.signatureWanted = p.r.signatureWanted || include == "reasoning.encrypted_content"
 	}
 	for _, raw := range req.Tools {
 		if t := offeredAs(raw); t.Type == "custom" {

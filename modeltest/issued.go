@@ -16,7 +16,7 @@ type issued struct {
 	needs    map[string]string
 	// reasoned has the ids of all reasoning items.
 	reasoned map[string]bool
-	// recorded has the seals and ids in the recordings that were played.
+	// recorded has the signatures and ids in the recordings that were played.
 	recorded map[string]bool
 }
 
@@ -31,8 +31,8 @@ func (s *issued) remember(r *rendering) {
 		s.followed, s.needs, s.reasoned = map[string]follower{}, map[string]string{}, map[string]bool{}
 		s.recorded = map[string]bool{}
 	}
-	for _, seal := range seals(r.Stream) {
-		s.recorded[seal] = true
+	for _, signature := range signatures(r.Stream) {
+		s.recorded[signature] = true
 	}
 	thinking := false
 	for i, it := range r.Items {
@@ -106,9 +106,9 @@ func (s *issued) knows(reasoning string) bool {
 	return s.reasoned[reasoning] || s.recorded[reasoning]
 }
 
-// played says whether the seal is one of a recording that was played.
-func (s *issued) played(seal string) bool {
+// played says whether the signature is one of a recording that was played.
+func (s *issued) played(signature string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recorded[seal]
+	return s.recorded[signature]
 }

@@ -77,11 +77,11 @@ func lineLength(b []byte) int {
 	return i + 1
 }
 
-// sealFields are where providers put what they want to see again.
-var sealFields = []string{"signature", "encrypted_content", "data", "thought_signature", "thoughtsignature", "id"}
+// signatureFields are where providers put what they want to see again.
+var signatureFields = []string{"signature", "encrypted_content", "data", "thought_signature", "thoughtsignature", "id"}
 
-// seals returns the seals and ids in a recorded stream.
-func seals(stream []byte) []string {
+// signatures returns the signatures and ids in a recorded stream.
+func signatures(stream []byte) []string {
 	found := map[string]bool{}
 	signatures := map[int]string{} // by the index of the block: they come in pieces
 	for _, event := range events(stream) {
@@ -117,12 +117,12 @@ func payload(event []byte) []byte {
 	return bytes.Join(data, []byte("\n"))
 }
 
-// collect finds the seal fields in a JSON value.
+// collect finds the signature fields in a JSON value.
 func collect(v any, found map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
-			if text, ok := value.(string); ok && text != "" && slices.Contains(sealFields, strings.ToLower(name)) {
+			if text, ok := value.(string); ok && text != "" && slices.Contains(signatureFields, strings.ToLower(name)) {
 				found[text] = true
 			}
 			collect(value, found)

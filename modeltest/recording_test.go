@@ -40,7 +40,7 @@ func post(t *testing.T, s *Server, path, body string) (int, string, error) {
 }
 
 // A recording is sent byte for byte, faults strike within it, and what it
-// sealed may come back.
+// signed may come back.
 func TestRecorded(t *testing.T) {
 	const ask = `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`
 	s := NewServer(t, Script(

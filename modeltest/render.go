@@ -41,12 +41,12 @@ type rendering struct {
 	model   string
 	dialect Dialect
 	account account
-	// provider is whose ids, reasoning and seals the response has; "" for OpenAI's.
+	// provider is whose ids, reasoning and signatures the response has; "" for OpenAI's.
 	provider string
 	// Options of the request.
 	usageWanted                  bool            // stream_options.include_usage
 	tokensWanted, logprobsWanted bool            // return_token_ids and logprobs, vLLM's
-	sealWanted                   bool            // include: reasoning.encrypted_content
+	signatureWanted              bool            // include: reasoning.encrypted_content
 	custom                       map[string]bool // names of custom tools
 	deferred                     map[string]*deferredTool
 	searches                     map[int]string // what the items of a search are, by number

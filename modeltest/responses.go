@@ -80,10 +80,10 @@ func (s *stream) responsesMessage(i int, part, field, text string) (object, bool
 func (s *stream) responsesReasoning(i int) (object, bool) {
 	it, id := s.Items[i], s.id("rs_", i)
 	text := it.joined(it.Reasoning)
-	reasoning := func(sealed string, summary ...any) object {
+	reasoning := func(encrypted string, summary ...any) object {
 		o := object{"id": id, "type": "reasoning", "summary": summary}
-		if s.sealWanted {
-			o["encrypted_content"] = sealed
+		if s.signatureWanted {
+			o["encrypted_content"] = encrypted
 		}
 		return o
 	}

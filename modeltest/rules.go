@@ -15,11 +15,11 @@ type Rules struct {
 	// Models are the known models; any other gets a 404. Empty: every name is known.
 	Models []Model `json:"models,omitempty"`
 	// Account is the provider's account that the server answers for: it refuses
-	// the sealed reasoning of any other, as providers do. See also
+	// the signed reasoning of any other, as providers do. See also
 	// [Server.SetAccount].
 	Account string `json:"account,omitempty"`
 	// Provider, if set, is one whose further rules hold too: see [ProviderRules].
-	// Its answers have the ids, reasoning and seals of that provider's.
+	// Its answers have the ids, reasoning and signatures of that provider's.
 	Provider string `json:"provider,omitempty"`
 	// Flagged are words that are against the provider's policy: a request that
 	// has one anywhere is refused, by Messages within the response, and plays no

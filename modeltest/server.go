@@ -32,14 +32,14 @@ type Server struct {
 	// URL is the server's address without a path; "" while it has no listener.
 	URL string
 
-	rules   Rules
-	seals   atomic.Value // an account: whose reasoning it knows
-	rejects atomic.Pointer[[]Rejection]
-	answer  func(Request) Turn
-	script  script
-	rec     record
-	issued  issued
-	caches  caches
+	rules       Rules
+	accountName atomic.Value // an account: whose reasoning it knows
+	rejects     atomic.Pointer[[]Rejection]
+	answer      func(Request) Turn
+	script      script
+	rec         record
+	issued      issued
+	caches      caches
 
 	transport *http.Transport // of Client
 	http      *http.Server    // nil until it serves
@@ -66,12 +66,12 @@ func New(sc Scenario) *Server {
 	return s
 }
 
-// SetAccount changes [Rules.Account] from the next request on: what was sealed
+// SetAccount changes [Rules.Account] from the next request on: what was signed
 // before is refused, as when a user takes another key.
-func (s *Server) SetAccount(name string) { s.seals.Store(account(name)) }
+func (s *Server) SetAccount(name string) { s.accountName.Store(account(name)) }
 
 func (s *Server) account() account {
-	name, _ := s.seals.Load().(account)
+	name, _ := s.accountName.Load().(account)
 	return name
 }
 

@@ -89,8 +89,8 @@ func settles(t *testing.T, req model.Request) (said, *recorder) {
 			args = c.Text
 		case c.Kind == model.ItemEnd && c.Role == model.Call:
 			signature := ""
-			if c.Seal != nil {
-				signature = c.Seal.Data
+			if c.Signature != nil {
+				signature = c.Signature.Data
 			}
 			got.Calls = append(got.Calls, c.ID+" "+c.Name+args+signature)
 		case c.Kind == model.End:
@@ -163,7 +163,7 @@ func TestAgainstSDK(t *testing.T) {
 				CallID:    "x",
 				Name:      "shell",
 				Arguments: `{"command":"ls"}`,
-				Seal:      &model.Seal{Format: event.SealThought, Data: "c2ln"},
+				Signature: &model.ProviderSignature{Format: event.SignatureThought, Data: "c2ln"},
 			},
 			{Role: model.Output, ID: "c0", CallID: "x", Name: "shell", Text: "a\nb"},
 		},

@@ -33,11 +33,11 @@ func rich(t *testing.T) *tape {
 	p := newTape(t).shown("a.png")
 	p.calls(2, `{"path":"bad args"}`, "bad output").
 		attempt().
-		thought("hm", seal).
+		thought("hm", signature).
 		text("bad words").
 		whole().
 		ends(event.Complete())
-	p.turn("bad input").attempt().thought("hm", seal).text("fine").whole().ends(event.Complete())
+	p.turn("bad input").attempt().thought("hm", signature).text("fine").whole().ends(event.Complete())
 	return p.turn("go on").calls(1, `{}`, "new output")
 }
 
@@ -54,7 +54,7 @@ func TestUnknownRefusals(t *testing.T) {
 		left     []event.Part
 		kept     string // in the request that is accepted
 	}{
-		"a seal":          {func(i model.Item) bool { return i.Seal != nil }, 2, []event.Part{event.PartReasoning}, "user with 1 image"},
+		"a signature":     {func(i model.Item) bool { return i.Signature != nil }, 2, []event.Part{event.PartReasoning}, "user with 1 image"},
 		"an image":        {func(i model.Item) bool { return len(i.Images) > 0 }, 3, []event.Part{event.PartReasoning, event.PartImages}, "bad output"},
 		"arguments":       {has(model.Call, "bad"), 4, []event.Part{event.PartReasoning, event.PartImages, event.PartTools}, "assistant: bad words"},
 		"an output":       {has(model.Output, "bad"), 4, []event.Part{event.PartReasoning, event.PartImages, event.PartTools}, "assistant: bad words"},
@@ -80,7 +80,7 @@ func TestUnknownRefusals(t *testing.T) {
 				t.Errorf("the model is not told:\n%s", got)
 			}
 			checkRoles(t, b.Input)
-			p.thought("anew", seal).text("bright").whole()
+			p.thought("anew", signature).text("bright").whole()
 			p.calls(1, `{"x":1}`, "fresh").ends(event.Complete()).shown("b.png")
 			next := history.Request(p.state, target(), "sys", nil)
 			after := show(next.Input)
@@ -222,7 +222,7 @@ func TestNamedParts(t *testing.T) {
 			t,
 		).shown("a.png").
 			attempt().
-			thought("hm", seal).
+			thought("hm", signature).
 			text("fine").
 			whole().
 			ends(event.Complete()).

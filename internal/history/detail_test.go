@@ -71,7 +71,7 @@ func TestEstimate(t *testing.T) {
 			{Name: text(3), Description: text(6), Schema: json.RawMessage(text(9)), Grammar: text(12)},
 		},
 		Input: []model.Item{
-			{Text: text(30), Name: text(3), Arguments: text(6), Seal: &model.Seal{Data: text(9)}},
+			{Text: text(30), Name: text(3), Arguments: text(6), Signature: &model.ProviderSignature{Data: text(9)}},
 			{Images: make([]event.Image, 2)},
 		},
 	}

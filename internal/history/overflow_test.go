@@ -100,7 +100,7 @@ func TestOverflow(t *testing.T) {
 		"900 outputs side by side": func(p *tape) { p.turn("go").calls(900, `{}`, word(600)) },
 		"long text of the model":   func(p *tape) { p.turn("go").attempt().text(word(900_000)).whole(); p.ends(event.Complete()).turn("on") },
 		"long reasoning": func(p *tape) {
-			p.turn("go").attempt().thought(word(900_000), seal).text("a").whole()
+			p.turn("go").attempt().thought(word(900_000), signature).text("a").whole()
 			p.ends(event.Complete()).turn("on")
 		},
 		"long arguments":       func(p *tape) { p.turn("go").calls(2, `{"content":"`+word(400_000)+`"}`, "ok") },

@@ -41,7 +41,7 @@ func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
 // C6: what a provider refused once is left out of every later request.
 func TestRefused(t *testing.T) {
 	own := target().Model
-	said := func(p *tape, thought, text string) { p.attempt().thought(thought, seal).text(text).whole() }
+	said := func(p *tape, thought, text string) { p.attempt().thought(thought, signature).text(text).whole() }
 	const unsaid, noOutput = "[A user message was omitted here because the provider refused it.]", "[The output was omitted because the provider refused it.]"
 	done, to := event.Complete(), target()
 	to.RefusalSticks = true

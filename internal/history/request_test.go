@@ -91,8 +91,8 @@ func (p *tape) item(c event.Content) *tape {
 
 func (p *tape) text(s string) *tape { return p.item(event.Content{Type: event.Message, Text: s}) }
 
-func (p *tape) thought(s string, seal *model.Seal) *tape {
-	return p.item(event.Content{Type: event.Reasoning, Text: s, Seal: seal})
+func (p *tape) thought(s string, signature *model.ProviderSignature) *tape {
+	return p.item(event.Content{Type: event.Reasoning, Text: s, Signature: signature})
 }
 
 // call makes a call ready and, if it is to, starts it.
@@ -134,24 +134,24 @@ func (p *tape) ends(c *event.Cause) *tape {
 
 func target() history.Target { return history.Target{Provider: "p", Model: "m"} }
 
-// TestSealsOfItems: what a provider attached to an item goes back to it alone.
-func TestSealsOfItems(t *testing.T) {
+// TestSignaturesReturnToTheirProvider: what a provider attached to an item goes back to it alone.
+func TestSignaturesReturnToTheirProvider(t *testing.T) {
 	p := newTape(t).turn("hi").attempt()
 	p.item(
 		event.Content{
-			Type: event.Message,
-			Text: "I look.",
-			Seal: &model.Seal{Format: event.SealPhase, Data: "commentary"},
+			Type:      event.Message,
+			Text:      "I look.",
+			Signature: &model.ProviderSignature{Format: event.SignaturePhase, Data: "commentary"},
 		},
 	)
-	members := &model.Seal{Format: event.SealMembers, Data: `{"extra_content":{}}`}
+	members := &model.ProviderSignature{Format: event.SignatureMembers, Data: `{"extra_content":{}}`}
 	item := p.begin(event.Content{Type: event.ToolCall})
 	p.add(
 		event.Event{
 			Turn:    p.id(),
 			Attempt: p.state.Running().Attempt().ID,
 			Item:    item,
-			Data:    event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Seal: members},
+			Data:    event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Signature: members},
 		},
 	)
 	p.whole() // the call has not even started: what it has is in the log
@@ -160,7 +160,7 @@ func TestSealsOfItems(t *testing.T) {
 		to.Model = name
 		n := 0
 		for _, i := range history.Request(p.state, to, "", nil).Input {
-			if i.Seal != nil {
+			if i.Signature != nil {
 				n++
 			}
 		}
@@ -194,7 +194,7 @@ func show(items []model.Item) string {
 	return b.String()
 }
 
-var seal = &model.Seal{Format: "signature", Data: "xyz"}
+var signature = &model.ProviderSignature{Format: "signature", Data: "xyz"}
 
 func TestRequest(t *testing.T) {
 	user := event.Abort(event.Interrupted, "user")
@@ -205,7 +205,7 @@ func TestRequest(t *testing.T) {
 	}{
 		"a turn with a call": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).text("I look.")
+				p.turn("hi").attempt().thought("hm", signature).text("I look.")
 				a := p.call("a", `{}`, "starts")
 				b := p.call("b", `{"x":1}`, "starts")
 				p.whole().gives(b, "B").gives(a, "A")
@@ -214,7 +214,7 @@ func TestRequest(t *testing.T) {
 		},
 		"interrupted in the middle of text": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				item := p.begin(event.Content{Type: event.Message})
 				p.add(
 					event.Event{
@@ -230,7 +230,7 @@ func TestRequest(t *testing.T) {
 		},
 		"interrupted in calls": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				p.call("a", `{}`, "starts")
 				p.call("b", `{}`, "waits")
 				p.begin(event.Content{Type: event.ToolCall})
@@ -243,7 +243,7 @@ func TestRequest(t *testing.T) {
 		},
 		"a failed attempt keeps its started calls": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				a := p.call("a", `{}`, "starts")
 				p.text("lost")
 				p.add(event.AttemptEndings(p.state, event.Fail(&event.Failure{}), event.AttemptEnded{})...)
@@ -270,9 +270,9 @@ func TestRequest(t *testing.T) {
 		},
 		"a thought after the last call goes with its text": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				a := p.call("a", `{}`, "starts")
-				p.thought("then", seal).text("meanwhile").whole().gives(a, "A")
+				p.thought("then", signature).text("meanwhile").whole().gives(a, "A")
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
 		},
@@ -280,14 +280,14 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a := p.call("a", `{}`, "starts")
-				p.thought("then", seal).text("meanwhile").whole().gives(a, "A")
+				p.thought("then", signature).text("meanwhile").whole().gives(a, "A")
 			},
 			target: func(t *history.Target) { t.TextAfterCalls = true },
 			want:   "user: hi\ncall a: {}\nreasoning: then\nassistant: meanwhile\noutput a: A\n",
 		},
 		"an empty message between a thought and its call": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal).text("\n\n")
+				p.turn("hi").attempt().thought("hm", signature).text("\n\n")
 				p.gives(p.call("a", `{}`, "starts"), "A").whole()
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
@@ -317,8 +317,8 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
-					thought("hm", seal).
-					thought("so", seal).
+					thought("hm", signature).
+					thought("so", signature).
 					text("yes").
 					whole().
 					ends(event.Complete()).
@@ -331,8 +331,8 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
-					thought("hm", seal).
-					thought("so", seal).
+					thought("hm", signature).
+					thought("so", signature).
 					whole().
 					ends(event.Complete()).
 					turn("more").
@@ -340,11 +340,11 @@ func TestRequest(t *testing.T) {
 			},
 			want: "user: hi\nuser: more\n",
 		},
-		"a thought before one without a seal": {
+		"a thought before one without a signature": {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
-					thought("hm", seal).
+					thought("hm", signature).
 					thought("so", nil).
 					text("yes").
 					whole().
@@ -356,31 +356,31 @@ func TestRequest(t *testing.T) {
 		},
 		"a thought before a call whose id is replaced": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				p.gives(p.call("", `{}`, "starts"), "A").whole()
 			},
 			want: "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
 		},
 		"an id of its own making": { // Kimi
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
 			},
 			want: "user: hi\nreasoning: hm\ncall functions.weather:0: {}\noutput functions.weather:0: A\n",
 		},
 		"an id of another model's making": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
 			},
 			target: func(t *history.Target) { t.Model = "other" },
 			want:   "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
 		},
-		"a seal after its call, where it is a field of the response": {
+		"a signature after its call, where it is a field of the response": {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				call := p.call("a", `{}`, "starts")
-				p.thought("", &model.Seal{Format: event.SealDetails, Data: "[]"}).gives(call, "A").whole()
+				p.thought("", &model.ProviderSignature{Format: event.SignatureDetails, Data: "[]"}).gives(call, "A").whole()
 			},
 			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\ncall a: {}\nreasoning\noutput a: A\n",
@@ -401,13 +401,13 @@ func TestRequest(t *testing.T) {
 		},
 		"a thought before a call that did not happen": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().thought("hm", seal)
+				p.turn("hi").attempt().thought("hm", signature)
 				p.begin(event.Content{Type: event.ToolCall})
 				p.ends(user).turn("go on").attempt()
 			},
 			want: "user: hi\nuser: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
 		},
-		"thoughts without seals, where that may be": {
+		"thoughts without signatures, where that may be": {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
@@ -443,7 +443,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
-					thought("hm", seal).
+					thought("hm", signature).
 					text("yes").
 					whole().
 					ends(event.Complete()).
@@ -453,13 +453,13 @@ func TestRequest(t *testing.T) {
 			target: func(t *history.Target) { t.Model = "other" },
 			want:   "user: hi\nassistant: yes\nuser: more\n",
 		},
-		"reasoning without a seal, or with nothing after it": {
+		"reasoning without a signature, or with nothing after it": {
 			log: func(p *tape) {
 				p.turn("hi").
 					attempt().
-					thought("unsealed", nil).
+					thought("unsigned", nil).
 					text("yes").
-					thought("alone", seal).
+					thought("alone", signature).
 					whole().
 					ends(event.Complete()).
 					turn("more").

@@ -33,7 +33,7 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 		fits := included && (n < lastCall || lastCall < 0 || w.target.TextAfterCalls)
 		switch c.Type {
 		case event.Message:
-			message := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i), Seal: w.ownSeal(i)}
+			message := model.Item{Role: model.Assistant, Text: c.Text, ID: w.ownID(i), Signature: w.ownSignature(i)}
 			switch {
 			case !fits:
 			case firstCall < 0 || w.target.TextAfterCalls:
@@ -44,10 +44,10 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 			}
 		case event.Reasoning:
 			if w.target.ReasoningField && included && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
-				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Seal: c.Seal})
+				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Signature: c.Signature})
 			}
 		case event.ToolCall:
-			call := model.Item{Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Seal: w.ownSeal(i)}
+			call := model.Item{Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Signature: w.ownSignature(i)}
 			call.Name, call.Arguments = w.call(i)
 			if firstCall < 0 {
 				firstCall = len(list)
@@ -107,7 +107,7 @@ func isSent(i *event.Item) bool {
 // the response is.
 func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 	c := i.Content()
-	return w.madeByTarget(i) && (c.Seal != nil || !isBlank(c.Text)) &&
+	return w.madeByTarget(i) && (c.Signature != nil || !isBlank(c.Text)) &&
 		slices.ContainsFunc(response, func(sibling *event.Item) bool {
 			return sibling.Type() != event.Reasoning && isSent(sibling)
 		})
@@ -117,7 +117,7 @@ func (w *walk) keepsField(i *event.Item, response []*event.Item) bool {
 // signature, and only with the item after it, if both are complete.
 func (w *walk) keepsReasoning(rest []*event.Item) bool {
 	c := rest[0].Content()
-	if !w.madeByTarget(rest[0]) || c.Seal == nil {
+	if !w.madeByTarget(rest[0]) || c.Signature == nil {
 		return false
 	}
 	for n, next := range rest[1:] {
@@ -150,12 +150,12 @@ func (w *walk) ownID(i *event.Item) string {
 	return i.Content().ProviderID
 }
 
-// ownSeal returns the provider signature of the item, for its own provider only.
-func (w *walk) ownSeal(i *event.Item) *model.Seal {
+// ownSignature returns the provider signature of the item, for its own provider only.
+func (w *walk) ownSignature(i *event.Item) *model.ProviderSignature {
 	if !w.madeByTarget(i) {
 		return nil
 	}
-	return i.Content().Seal
+	return i.Content().Signature
 }
 
 // callID returns the id of the call. Its own provider and model receive it unchanged, unless

@@ -179,8 +179,8 @@ func tokens(i model.Item, pageTokens int) int {
 	n := tokensPerItem + tokensPerImage*len(i.Images)
 	n += pagesTokens(i.Documents, pageTokens)
 	n += (len(i.Text) + len(i.Name) + len(i.Arguments)) / bytesPerToken
-	if i.Seal != nil {
-		n += len(i.Seal.Data) / bytesPerToken
+	if i.Signature != nil {
+		n += len(i.Signature.Data) / bytesPerToken
 	}
 	return n
 }

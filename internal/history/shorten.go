@@ -156,7 +156,7 @@ func foldArguments(list []entry) {
 			e.Arguments = string(
 				append(event.AppendString([]byte(`{"shortened_arguments":`), cut(e.Arguments, trimmedHead)), '}'),
 			)
-			unseal(list)
+			removeSignatures(list)
 		}
 	}
 }
@@ -167,20 +167,20 @@ func trimAnswers(list []entry) {
 		switch e := &list[n]; {
 		case e.Role == model.Assistant && len(e.Text) > 2*trimmedHead:
 			e.Text = trim(e.Text, "message", "")
-			unseal(list)
+			removeSignatures(list)
 		case e.Role == model.Reasoning:
-			unseal(list)
+			removeSignatures(list)
 		}
 	}
 }
 
-// unseal removes what is valid only for the unchanged response: reasoning, its signatures, and
+// removeSignatures removes what is valid only for the unchanged response: reasoning, its signatures, and
 // the provider's ids.
-func unseal(list []entry) {
+func removeSignatures(list []entry) {
 	for n := range list {
 		list[n].ID = ""
-		if list[n].Seal.Binds() {
-			list[n].Seal = nil
+		if list[n].Signature.Binds() {
+			list[n].Signature = nil
 		}
 		if list[n].Role == model.Reasoning {
 			list[n].kind = lost

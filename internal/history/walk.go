@@ -393,7 +393,7 @@ func (w *walk) stats() RequestStats {
 // parts returns the parts of the entry that can be left out.
 func (e *entry) parts() (p Parts) {
 	switch {
-	case e.Seal != nil, e.Role == model.Reasoning, e.ID != "":
+	case e.Signature != nil, e.Role == model.Reasoning, e.ID != "":
 		p |= signatures
 	case e.Role == model.User && len(e.Images) > 0:
 		p |= images

@@ -47,7 +47,7 @@ func (w *compactWriter) reset(seq uint64) {
 // add appends the event; json is its JSON form.
 func (w *compactWriter) add(e event.Event, json []byte) error {
 	if d, ok := e.Data.(event.CallReady); ok { // the ending of the call repeats it
-		d.Arguments, d.Seal = "", nil
+		d.Arguments, d.Signature = "", nil
 		e.Data = d
 	}
 	w.out = slices.Grow(w.out, len(json)) // approximately as long
@@ -123,12 +123,12 @@ func (w *compactWriter) itemEnded(d event.ItemEnded) {
 	w.same(&w.provider, d.Provider)
 	w.same(&w.model, d.Model)
 	w.text(d.ProviderID)
-	if d.Seal == nil {
+	if d.Signature == nil {
 		w.uint(0)
 	} else {
 		w.uint(1)
-		w.text(d.Seal.Format)
-		w.text(d.Seal.Data)
+		w.text(d.Signature.Format)
+		w.text(d.Signature.Data)
 	}
 	w.text(d.CallID)
 	w.same(&w.tool, d.Name)
@@ -245,7 +245,7 @@ func (r *compactReader) itemEnded() event.Data {
 	d.Provider, d.Model = r.same(&r.provider), r.same(&r.model)
 	d.ProviderID = r.string()
 	if r.uint() == 1 {
-		d.Seal = &event.Seal{Format: r.string(), Data: r.string()}
+		d.Signature = &event.ProviderSignature{Format: r.string(), Data: r.string()}
 	}
 	d.CallID, d.Name = r.string(), r.same(&r.tool)
 	d.Arguments, d.Output, d.OutputFile = r.string(), r.string(), r.string()

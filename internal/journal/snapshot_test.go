@@ -331,7 +331,7 @@ func TestCompactEvents(t *testing.T) {
 	data := []event.Data{
 		event.ItemEnded{
 			Status:  event.ItemCompleted,
-			Content: event.Content{Type: event.Message, Text: "a", Seal: &event.Seal{Format: "f", Data: "d"}},
+			Content: event.Content{Type: event.Message, Text: "a", Signature: &event.ProviderSignature{Format: "f", Data: "d"}},
 		},
 		event.ItemEnded{
 			Status:  event.ItemAborted,

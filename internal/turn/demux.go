@@ -177,7 +177,7 @@ func (d *demux) endItem(c model.Chunk) error {
 	}
 	return d.turn.update(func(s event.State) []event.Event {
 		content := s.Running().Item(i.id).Content()
-		d.seal(&content, c)
+		d.sign(&content, c)
 		return d.event(i, event.ItemEnded{Status: event.ItemCompleted, Content: content})
 	})
 }
@@ -197,15 +197,15 @@ func (d *demux) dropItem(index int) error {
 	})
 }
 
-// seal adds the provider's signature to the content. If a thought was masked, its signature
+// sign adds the provider's signature to the content. If a thought was masked, its signature
 // does not fit any more.
-func (d *demux) seal(content *event.Content, c model.Chunk) {
+func (d *demux) sign(content *event.Content, c model.Chunk) {
 	content.Provider, content.Model = d.turn.target.Provider, d.turn.target.Model
 	if c.ID != "" {
 		content.ProviderID = c.ID
 	}
-	if !c.Seal.Binds() || !d.turn.Redact.Masked(content.Text) {
-		content.Seal = c.Seal
+	if !c.Signature.Binds() || !d.turn.Redact.Masked(content.Text) {
+		content.Signature = c.Signature
 	}
 }
 
@@ -223,7 +223,7 @@ func (d *demux) ready(i *openItem, c model.Chunk) error {
 	call.name, call.args, call.argsErr = parsed.Name, parsed.Arguments, parsed.Err
 	err := d.turn.update(func(event.State) []event.Event {
 		return d.event(i, event.CallReady{
-			Name: call.name, CallID: call.callID, Arguments: call.args, Sent: parsed.Sent, Seal: c.Seal,
+			Name: call.name, CallID: call.callID, Arguments: call.args, Sent: parsed.Sent, Signature: c.Signature,
 		})
 	})
 	if err != nil {

@@ -119,7 +119,7 @@ func (s *webSearch) addChunk(c model.Chunk) (done bool) {
 		}
 	case model.ItemEnd:
 		if n, ok := s.at[c.Index]; ok {
-			s.items[n].Seal = c.Seal
+			s.items[n].Signature = c.Signature
 		}
 	case model.Source:
 		s.sources = append(s.sources, tool.Source{Title: c.Name, URL: c.Text})

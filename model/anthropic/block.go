@@ -80,10 +80,10 @@ func rawBlock(data string) []block {
 func paired(items []model.Item, specs []model.ToolSpec) []model.Item {
 	seen := map[string]int{}
 	id := func(item model.Item) (string, bool) {
-		if item.Role != model.Reasoning || item.Seal == nil || item.Seal.Format != event.SealBlock {
+		if item.Role != model.Reasoning || item.Signature == nil || item.Signature.Format != event.SignatureBlock {
 			return "", false
 		}
-		for _, b := range rawBlock(item.Seal.Data) {
+		for _, b := range rawBlock(item.Signature.Data) {
 			return b.ID + b.ToolUseID, true
 		}
 		return "", true

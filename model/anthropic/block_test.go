@@ -50,12 +50,12 @@ func TestOwnTools(t *testing.T) {
 		stop,
 	)
 	got := read(t, &wiretest.Server{Body: body})
-	if len(got.Items) != 3 || got.Items[0].Seal == nil || got.Items[1].Seal == nil {
+	if len(got.Items) != 3 || got.Items[0].Signature == nil || got.Items[1].Signature == nil {
 		t.Fatalf("%+v", got)
 	}
 	req := model.Request{Model: "m", Input: []model.Item{{Role: model.User, Text: "hi"}}}
 	for _, item := range got.Items {
-		req.Input = append(req.Input, model.Item{Role: item.Role, Text: item.Text, Seal: item.Seal})
+		req.Input = append(req.Input, model.Item{Role: item.Role, Text: item.Text, Signature: item.Signature})
 	}
 	req.Input = append(req.Input, model.Item{Role: model.User, Text: "more"})
 	const use = `{"id":"srvtoolu_1","input":{"query":"go"},"name":"web_search","type":"server_tool_use"}`
@@ -88,7 +88,7 @@ func TestUnsignedThinking(t *testing.T) {
 		{
 			Role: model.User,
 			Text: "hi",
-		}, {Role: model.Reasoning, Text: item.Text, Seal: item.Seal}, {Role: model.Assistant, Text: "x"}, {Role: model.User, Text: "y"},
+		}, {Role: model.Reasoning, Text: item.Text, Signature: item.Signature}, {Role: model.Assistant, Text: "x"}, {Role: model.User, Text: "y"},
 	}}
 	if sent := string(sent(t, req, transport.Endpoint{}).Body); !strings.Contains(
 		sent, `{"type":"thinking","thinking":"Hm."}`,

@@ -257,12 +257,12 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 	end := model.Chunk{Kind: model.ItemEnd, Role: b.role, Index: b.item}
 	switch b.kind {
 	case "thinking":
-		end.Seal = &model.Seal{Format: event.SealSignature, Data: string(b.signature)}
+		end.Signature = &model.ProviderSignature{Format: event.SignatureThinking, Data: string(b.signature)}
 		if len(b.signature) == 0 { // of a server that signs nothing
-			end.Seal = &model.Seal{Format: event.SealUnsigned}
+			end.Signature = &model.ProviderSignature{Format: event.SignatureUnsigned}
 		}
 	case "redacted_thinking":
-		end.Seal = &model.Seal{Format: event.SealRedacted, Data: b.data}
+		end.Signature = &model.ProviderSignature{Format: event.SignatureRedacted, Data: b.data}
 	case "tool_use":
 		end.ID, end.CallID, end.Name = b.id, b.id, b.name
 		if !b.deltas {
@@ -281,7 +281,7 @@ func (d *decoder) end(b *openBlock, emit transport.Emit) {
 		if b.raw == nil {
 			return
 		}
-		end.Seal = &model.Seal{Format: event.SealBlock, Data: b.assembled()}
+		end.Signature = &model.ProviderSignature{Format: event.SignatureBlock, Data: b.assembled()}
 	}
 	emit(end)
 }

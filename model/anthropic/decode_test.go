@@ -71,8 +71,8 @@ func TestResponse(t *testing.T) {
 	want := wiretest.Response{
 		ID: "msg_1",
 		Items: []wiretest.Item{
-			{Role: model.Reasoning, Text: "Let me see.", Seal: &model.Seal{Format: "signature", Data: "EqQBCg=="}},
-			{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: "secret"}},
+			{Role: model.Reasoning, Text: "Let me see.", Signature: &model.ProviderSignature{Format: "signature", Data: "EqQBCg=="}},
+			{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "redacted", Data: "secret"}},
 			{Role: model.Assistant, Text: "I look."},
 			{Role: model.Call, Text: `{"command": "ls"}`, ID: "toolu_1", CallID: "toolu_1", Name: "shell"},
 			{Role: model.Call, Text: `{}`, ID: "toolu_2", CallID: "toolu_2", Name: "list"},
@@ -118,14 +118,14 @@ func TestAgainstSDK(t *testing.T) {
 				want = append(
 					want,
 					wiretest.Item{
-						Role: model.Reasoning,
-						Text: b.Thinking,
-						Seal: &model.Seal{Format: "signature", Data: b.Signature},
+						Role:      model.Reasoning,
+						Text:      b.Thinking,
+						Signature: &model.ProviderSignature{Format: "signature", Data: b.Signature},
 					},
 				)
 			case "redacted_thinking":
 				want = append(
-					want, wiretest.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "redacted", Data: b.Data}},
+					want, wiretest.Item{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "redacted", Data: b.Data}},
 				)
 			case "tool_use":
 				want = append(

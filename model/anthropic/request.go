@@ -283,20 +283,20 @@ func text(s string) []block {
 }
 
 // reasoning returns the thinking block that the API made, or nothing: without
-// its seal it would be refused.
+// its signature it would be refused.
 func reasoning(item model.Item) []block {
-	if item.Seal == nil {
+	if item.Signature == nil {
 		return nil
 	}
-	switch item.Seal.Format {
-	case event.SealSignature:
-		return []block{{Type: "thinking", Thinking: &item.Text, Signature: item.Seal.Data}}
-	case event.SealUnsigned:
+	switch item.Signature.Format {
+	case event.SignatureThinking:
+		return []block{{Type: "thinking", Thinking: &item.Text, Signature: item.Signature.Data}}
+	case event.SignatureUnsigned:
 		return []block{{Type: "thinking", Thinking: &item.Text}}
-	case event.SealBlock:
-		return rawBlock(item.Seal.Data)
-	case event.SealRedacted:
-		return []block{{Type: "redacted_thinking", Data: item.Seal.Data}}
+	case event.SignatureBlock:
+		return rawBlock(item.Signature.Data)
+	case event.SignatureRedacted:
+		return []block{{Type: "redacted_thinking", Data: item.Signature.Data}}
 	}
 	return nil
 }

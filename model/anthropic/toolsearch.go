@@ -47,7 +47,7 @@ func tools(specs []model.ToolSpec) []*tool {
 // longer defers, since the tools are others or settle searches them itself: the API
 // refuses a reference to a tool that is not there.
 func stale(item *model.Item, specs []model.ToolSpec) bool {
-	if !strings.Contains(item.Seal.Data, "tool_search_tool_") {
+	if !strings.Contains(item.Signature.Data, "tool_search_tool_") {
 		return false
 	}
 	var search struct {
@@ -59,7 +59,7 @@ func stale(item *model.Item, specs []model.ToolSpec) bool {
 			} `json:"tool_references"`
 		} `json:"content"`
 	}
-	if json.Unmarshal([]byte(item.Seal.Data), &search) != nil ||
+	if json.Unmarshal([]byte(item.Signature.Data), &search) != nil ||
 		search.Type != "tool_search_tool_result" && !strings.HasPrefix(search.Name, "tool_search_tool_") {
 		return false
 	}

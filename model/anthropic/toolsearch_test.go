@@ -26,7 +26,7 @@ const (
 func searched() model.Request {
 	object := json.RawMessage(`{"type":"object","properties":{}}`)
 	opaque := func(block string) model.Item {
-		return model.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "block", Data: block}}
+		return model.Item{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "block", Data: block}}
 	}
 	return model.Request{
 		Model: "claude-opus-5", System: "You are settle.",
@@ -126,10 +126,10 @@ func TestSearchIsKept(t *testing.T) {
 		t.Fatalf("%v: %+v", err, got)
 	}
 	var use, want map[string]any
-	if json.Unmarshal([]byte(got.Items[0].Seal.Data), &use) != nil || json.Unmarshal([]byte(searchUse), &want) != nil ||
+	if json.Unmarshal([]byte(got.Items[0].Signature.Data), &use) != nil || json.Unmarshal([]byte(searchUse), &want) != nil ||
 		len(use) != len(want) ||
-		got.Items[1].Seal.Data != searchResult {
-		t.Errorf("kept as %s and %s", got.Items[0].Seal.Data, got.Items[1].Seal.Data)
+		got.Items[1].Signature.Data != searchResult {
+		t.Errorf("kept as %s and %s", got.Items[0].Signature.Data, got.Items[1].Signature.Data)
 	}
 }
 

@@ -41,7 +41,7 @@ func (m *members) add(more members) {
 	}
 }
 
-func (m members) seal() *model.Seal {
+func (m members) signature() *model.ProviderSignature {
 	if len(m) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (m members) seal() *model.Seal {
 	if err != nil {
 		return nil // what was decoded can be encoded
 	}
-	return &model.Seal{Format: event.SealMembers, Data: string(data)}
+	return &model.ProviderSignature{Format: event.SignatureMembers, Data: string(data)}
 }
 
 // attachment is what arrives when that to which it belongs has ended: members
@@ -72,7 +72,7 @@ func (a *attachment) call(id string, more members) {
 	a.Calls[id] = m
 }
 
-func (a attachment) seal() *model.Seal {
+func (a attachment) signature() *model.ProviderSignature {
 	if len(a.Calls) == 0 && len(a.Message) == 0 {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (a attachment) seal() *model.Seal {
 	if err != nil {
 		return nil // as above
 	}
-	return &model.Seal{Format: event.SealAttached, Data: string(data)}
+	return &model.ProviderSignature{Format: event.SignatureAttached, Data: string(data)}
 }
 
 // attach adds late members to their call or text.
-func (m *message) attach(seal string) {
+func (m *message) attach(signature string) {
 	var a attachment
-	if json.Unmarshal([]byte(seal), &a) != nil {
+	if json.Unmarshal([]byte(signature), &a) != nil {
 		return
 	}
 	m.members.add(a.Message)

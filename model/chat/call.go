@@ -161,12 +161,12 @@ func (c *call) end(emit transport.Emit) {
 	}
 	emit(
 		model.Chunk{
-			Kind:   model.ItemEnd,
-			Role:   model.Call,
-			Index:  c.item,
-			CallID: c.id,
-			Name:   c.name,
-			Seal:   c.members.seal(),
+			Kind:      model.ItemEnd,
+			Role:      model.Call,
+			Index:     c.item,
+			CallID:    c.id,
+			Name:      c.name,
+			Signature: c.members.signature(),
 		},
 	)
 }

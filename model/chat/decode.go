@@ -192,9 +192,9 @@ func (d *decoder) closeFlow(emit transport.Emit) {
 	if d.flow.role == model.Reasoning {
 		switch {
 		case len(d.flow.details) > 0 && !d.flow.altered:
-			end.Seal = &model.Seal{Format: event.SealDetails, Data: d.flow.details.encode()}
+			end.Signature = &model.ProviderSignature{Format: event.SignatureDetails, Data: d.flow.details.encode()}
 		case d.flow.field != "":
-			end.Seal = &model.Seal{Format: event.SealField, Data: d.flow.field}
+			end.Signature = &model.ProviderSignature{Format: event.SignatureField, Data: d.flow.field}
 		}
 	}
 	emit(end)
@@ -270,9 +270,9 @@ func (d *decoder) end(emit transport.Emit) {
 			c.end(emit)
 		}
 	}
-	if seal := d.late.seal(); seal != nil {
+	if signature := d.late.signature(); signature != nil {
 		emit(model.Chunk{Kind: model.ItemStart, Role: model.Reasoning, Index: d.items})
-		emit(model.Chunk{Kind: model.ItemEnd, Role: model.Reasoning, Index: d.items, Seal: seal})
+		emit(model.Chunk{Kind: model.ItemEnd, Role: model.Reasoning, Index: d.items, Signature: signature})
 		d.items++
 	}
 	emit(model.Chunk{Kind: model.End, Stop: stop, Usage: d.usage})

@@ -172,7 +172,9 @@ func TestMadeIDsAreUniqueInTheConversation(t *testing.T) {
 }
 
 func TestReasoning(t *testing.T) {
-	field := func(name string) *model.Seal { return &model.Seal{Format: "field", Data: name} }
+	field := func(name string) *model.ProviderSignature {
+		return &model.ProviderSignature{Format: "field", Data: name}
+	}
 	for _, tt := range []struct {
 		name string
 		body string
@@ -180,23 +182,23 @@ func TestReasoning(t *testing.T) {
 	}{
 		{
 			"reasoning_content", wiretest.SSE(delta(`"reasoning_content":"Hm"`), delta(`"reasoning_content":"m.","content":null`), delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hmm.", Seal: field("reasoning_content")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hmm.", Signature: field("reasoning_content")}, {Role: model.Assistant, Text: "Hi"}},
 		},
 		{
 			"reasoning", wiretest.SSE(delta(`"reasoning":"Hm.","content":""`), delta(`"content":"Hi"`), delta(`"reasoning":"Oh."`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}, {Role: model.Reasoning, Text: "Oh.", Seal: field("reasoning")}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}, {Role: model.Reasoning, Text: "Oh.", Signature: field("reasoning")}},
 		},
 		{
 			"both", wiretest.SSE(delta(`"reasoning":"Hm.","reasoning_content":"Hm."`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("reasoning_content")}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("reasoning_content")}},
 		},
 		{
 			"thinking part", wiretest.SSE(delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]`), delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
 		},
 		{
 			"a part that we do not know", wiretest.SSE(delta(`"content":[{"type":"reference","text":{"a":1},"thinking":"Hm."},{"type":"text","text":"Hi"}]`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
 		},
 		{
 			"details",
@@ -207,7 +209,7 @@ func TestReasoning(t *testing.T) {
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":1}]`),
 				delta(`"content":"Hi"`), done),
 			[]wiretest.Item{
-				{Role: model.Reasoning, Text: "Hm", Seal: &model.Seal{Format: "details", Data: `[{"format":"anthropic-claude-v1","index":0,"signature":"sig","text":"Hm","type":"reasoning.text"},{"data":"xx","index":1,"type":"reasoning.encrypted"}]`}},
+				{Role: model.Reasoning, Text: "Hm", Signature: &model.ProviderSignature{Format: "details", Data: `[{"format":"anthropic-claude-v1","index":0,"signature":"sig","text":"Hm","type":"reasoning.text"},{"data":"xx","index":1,"type":"reasoning.encrypted"}]`}},
 				{Role: model.Assistant, Text: "Hi"},
 			},
 		},
@@ -219,7 +221,7 @@ func TestReasoning(t *testing.T) {
 				delta(`"reasoning_details":[{"type":"reasoning.text","text":"","index":0,"signature":"sig"}]`),
 				delta(`"reasoning_details":[{"type":"reasoning.text","text":"","index":0,"signature":"sig"}]`),
 				done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "HmHm", Seal: field("reasoning")}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "HmHm", Signature: field("reasoning")}},
 		},
 		{
 			"encrypted details, each event twice",
@@ -227,11 +229,11 @@ func TestReasoning(t *testing.T) {
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
 				delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Seal: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{{Role: model.Reasoning, Signature: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}},
 		},
 		{
 			"details alone", wiretest.SSE(delta(`"reasoning_details":[{"type":"reasoning.summary","summary":"Hm."}]`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "details", Data: `[{"summary":"Hm.","type":"reasoning.summary"}]`}}},
+			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: &model.ProviderSignature{Format: "details", Data: `[{"summary":"Hm.","type":"reasoning.summary"}]`}}},
 		},
 	} {
 		got := read(t, &wiretest.Server{Body: tt.body})

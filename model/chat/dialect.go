@@ -82,10 +82,10 @@ func (d *dialect) learn(name string, items []model.Item) {
 		switch {
 		case item.Role == model.Call && nineLetters(item.CallID) && !strings.HasPrefix(item.CallID, "x0"): // which are ours
 			d.nine, d.bridge = true, true
-		case item.Seal == nil:
-		case item.Role == model.Call && strings.Contains(item.Seal.Data, `"thought_signature"`):
+		case item.Signature == nil:
+		case item.Role == model.Call && strings.Contains(item.Signature.Data, `"thought_signature"`):
 			d.signed = true
-		case item.Seal.Format == event.SealField && item.Seal.Data == fieldContent:
+		case item.Signature.Format == event.SignatureField && item.Signature.Data == fieldContent:
 			d.thinks = d.thinks || strings.Contains(name, "deepseek") || strings.Contains(name, "kimi")
 		}
 	}

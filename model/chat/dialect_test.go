@@ -25,8 +25,8 @@ func called(name string, items ...model.Item) model.Request {
 	)}
 }
 
-func call(id string, seal *model.Seal) model.Item {
-	return model.Item{Role: model.Call, CallID: id, Name: "look", Arguments: "{}", Seal: seal}
+func call(id string, signature *model.ProviderSignature) model.Item {
+	return model.Item{Role: model.Call, CallID: id, Name: "look", Arguments: "{}", Signature: signature}
 }
 
 // said are the messages but the first, without what every server gets.
@@ -46,9 +46,9 @@ func said(t *testing.T, req model.Request, o chat.Options) string {
 }
 
 func TestDialects(t *testing.T) {
-	google := &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}
-	field := &model.Seal{Format: "field", Data: "reasoning_content"}
-	thought := model.Item{Role: model.Reasoning, Text: "Hm.", Seal: field}
+	google := &model.ProviderSignature{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}
+	field := &model.ProviderSignature{Format: "field", Data: "reasoning_content"}
+	thought := model.Item{Role: model.Reasoning, Text: "Hm.", Signature: field}
 	const plain = `[{"role":"assistant","content":null,"tool_calls":[{"id":"call_1",F}]},{"role":"tool","content":"A","tool_call_id":"call_1"},{"role":"user","content":"more"}]`
 	with := func(field string) string {
 		return strings.Replace(plain, `}]},{"role":"tool"`, `}],`+field+`},{"role":"tool"`, 1)
@@ -102,7 +102,7 @@ func TestDialects(t *testing.T) {
 func TestLearned(t *testing.T) {
 	req := called(
 		"kimi-k2-thinking",
-		model.Item{Role: model.Reasoning, Text: "Hm.", Seal: &model.Seal{Format: "field", Data: "reasoning_content"}},
+		model.Item{Role: model.Reasoning, Text: "Hm.", Signature: &model.ProviderSignature{Format: "field", Data: "reasoning_content"}},
 		call("a", nil),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
@@ -112,7 +112,7 @@ func TestLearned(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 	req = called(
-		"m", call("a", &model.Seal{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
+		"m", call("a", &model.ProviderSignature{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
 	if got := said(t, req, chat.Options{}); !strings.Contains(
@@ -161,11 +161,11 @@ func TestComesBack(t *testing.T) {
 			req := model.Request{Model: "m", Input: []model.Item{{Role: model.User, Text: "hi"}}}
 			for _, item := range got.Items {
 				next := model.Item{
-					Role:   item.Role,
-					Text:   item.Text,
-					CallID: item.CallID,
-					Name:   item.Name,
-					Seal:   item.Seal,
+					Role:      item.Role,
+					Text:      item.Text,
+					CallID:    item.CallID,
+					Name:      item.Name,
+					Signature: item.Signature,
 				}
 				if item.Role == model.Call {
 					next.Text, next.Arguments = "", item.Text

@@ -192,8 +192,8 @@ func (r *request) add(item model.Item, d dialect) {
 			Type:     "function",
 			Function: functionCall{item.Name, string(transport.Arguments(item.Arguments))},
 		}
-		if item.Seal != nil && item.Seal.Format == event.SealMembers {
-			_ = json.Unmarshal([]byte(item.Seal.Data), &c.members) // what is no object has no members
+		if item.Signature != nil && item.Signature.Format == event.SignatureMembers {
+			_ = json.Unmarshal([]byte(item.Signature.Data), &c.members) // what is no object has no members
 		}
 		m.ToolCalls = append(m.ToolCalls, c)
 	case model.Output:
@@ -244,19 +244,19 @@ func (r *request) addUser(item model.Item) {
 // addReasoning puts reasoning where its server had it, or wants it.
 func (m *message) addReasoning(item model.Item, d dialect) {
 	switch {
-	case item.Seal != nil && item.Seal.Format == event.SealAttached:
-		m.attach(item.Seal.Data)
+	case item.Signature != nil && item.Signature.Format == event.SignatureAttached:
+		m.attach(item.Signature.Data)
 	case d.mute:
-	case item.Seal == nil && d.thinks:
+	case item.Signature == nil && d.thinks:
 		m.ReasoningContent += item.Text
-	case item.Seal == nil:
-	case item.Seal.Format == event.SealDetails:
+	case item.Signature == nil:
+	case item.Signature.Format == event.SignatureDetails:
 		var more details
-		if json.Unmarshal([]byte(item.Seal.Data), &more) == nil {
+		if json.Unmarshal([]byte(item.Signature.Data), &more) == nil {
 			m.ReasoningDetails = m.ReasoningDetails.join(more)
 		}
-	case item.Seal.Format == event.SealField:
-		switch item.Seal.Data {
+	case item.Signature.Format == event.SignatureField:
+		switch item.Signature.Data {
 		case fieldContent:
 			m.ReasoningContent += item.Text
 		case fieldReasoning:

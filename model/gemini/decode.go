@@ -232,24 +232,24 @@ func (d *decoder) say(w wirePart, emit transport.Emit) error {
 		emit(model.Chunk{Kind: model.Delta, Role: role, Index: d.items - 1, Text: text})
 	}
 	if w.signature != "" {
-		d.close(sealOf(w.signature), emit)
+		d.close(signatureOf(w.signature), emit)
 	}
 	return nil
 }
 
 // close ends the text that is open.
-func (d *decoder) close(seal *model.Seal, emit transport.Emit) {
+func (d *decoder) close(signature *model.ProviderSignature, emit transport.Emit) {
 	if d.role != "" {
-		emit(model.Chunk{Kind: model.ItemEnd, Role: d.role, Index: d.items - 1, Seal: seal})
+		emit(model.Chunk{Kind: model.ItemEnd, Role: d.role, Index: d.items - 1, Signature: signature})
 		d.role = ""
 	}
 }
 
-func sealOf(signature string) *model.Seal {
+func signatureOf(signature string) *model.ProviderSignature {
 	if signature == "" {
 		return nil
 	}
-	return &model.Seal{Format: event.SealThought, Data: signature}
+	return &model.ProviderSignature{Format: event.SignatureThought, Data: signature}
 }
 
 // call is a call, which comes whole.
@@ -280,12 +280,12 @@ func (d *decoder) call(w wirePart, emit transport.Emit) error {
 	d.items++
 	d.calls++
 	for _, kind := range []model.ChunkKind{model.ItemStart, model.Delta, model.ItemEnd} {
-		chunk.Kind, chunk.Text, chunk.Seal = kind, "", nil
+		chunk.Kind, chunk.Text, chunk.Signature = kind, "", nil
 		switch kind {
 		case model.Delta:
 			chunk.Text = string(args)
 		case model.ItemEnd:
-			chunk.Seal = sealOf(w.signature)
+			chunk.Signature = signatureOf(w.signature)
 		}
 		emit(chunk)
 	}

@@ -16,7 +16,7 @@ const (
 	said       = `{"candidates":[{"content":{"parts":[{"text":"Hello "},{"text":"you"}],"role":"model"}}],"responseId":"r1"}`
 	call       = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"add","args":{"a": 2},"id":"x1"},"thoughtSignature":"sig"}]}}]}`
 	callBare   = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"now"}}]}}]}`
-	sealed     = `{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"end"}]},"finishReason":"STOP"}]}`
+	signed     = `{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"end"}]},"finishReason":"STOP"}]}`
 	done       = `{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":5,"thoughtsTokenCount":2}}`
 	overloaded = `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`
 )
@@ -40,12 +40,12 @@ func TestResponse(t *testing.T) {
 			{Role: model.Reasoning, Text: "Hm."},
 			{Role: model.Assistant, Text: "Hello you"},
 			{
-				Role:   model.Call,
-				Text:   `{"a": 2}`,
-				ID:     "x1",
-				CallID: "x1",
-				Name:   "add",
-				Seal:   &model.Seal{Format: "thought", Data: "sig"},
+				Role:      model.Call,
+				Text:      `{"a": 2}`,
+				ID:        "x1",
+				CallID:    "x1",
+				Name:      "add",
+				Signature: &model.ProviderSignature{Format: "thought", Data: "sig"},
 			},
 			{Role: model.Call, Text: `{}`, CallID: "call_2", Name: "now"},
 		},
@@ -58,13 +58,13 @@ func TestResponse(t *testing.T) {
 // A signature that comes last belongs to the text before it; without one, it is an
 // item of its own, that only the provider reads.
 func TestSignatureAtTheEnd(t *testing.T) {
-	seal := &model.Seal{Format: "thought", Data: "end"}
-	if got := read(t, said, sealed).Items; len(got) != 1 || got[0].Text != "Hello you" ||
-		!cmp.Equal(got[0].Seal, seal) {
+	signature := &model.ProviderSignature{Format: "thought", Data: "end"}
+	if got := read(t, said, signed).Items; len(got) != 1 || got[0].Text != "Hello you" ||
+		!cmp.Equal(got[0].Signature, signature) {
 		t.Errorf("got %+v", got)
 	}
-	if got := read(t, call, sealed).Items; len(got) != 2 || got[1].Role != model.Reasoning ||
-		!cmp.Equal(got[1].Seal, seal) {
+	if got := read(t, call, signed).Items; len(got) != 2 || got[1].Role != model.Reasoning ||
+		!cmp.Equal(got[1].Signature, signature) {
 		t.Errorf("got %+v", got)
 	}
 }

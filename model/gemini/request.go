@@ -209,8 +209,8 @@ func sign(parts []part) {
 // partsOf returns an item's parts; none if there is nothing that may be sent.
 func partsOf(item model.Item, id string) []part {
 	signature := ""
-	if item.Seal != nil && item.Seal.Format == event.SealThought {
-		signature = item.Seal.Data
+	if item.Signature != nil && item.Signature.Format == event.SignatureThought {
+		signature = item.Signature.Data
 	}
 	switch item.Role {
 	case model.User:

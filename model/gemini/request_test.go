@@ -26,7 +26,7 @@ func sent(t *testing.T, req model.Request) (wiretest.Sent, map[string]any) {
 }
 
 func TestRequest(t *testing.T) {
-	seal := &model.Seal{Format: "thought", Data: "sig"}
+	signature := &model.ProviderSignature{Format: "thought", Data: "sig"}
 	got, _ := sent(t, model.Request{
 		Model: "gemini-3.8-flash", System: "You are settle.", Effort: "max", MaxTokens: 5,
 		Tools:  []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object"}`)}},
@@ -34,7 +34,7 @@ func TestRequest(t *testing.T) {
 		Input: []model.Item{
 			{Role: model.User, Text: "Look.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
 			{Role: model.Reasoning, Text: "for people"},
-			{Role: model.Reasoning, Text: "signed", Seal: seal},
+			{Role: model.Reasoning, Text: "signed", Signature: signature},
 			{Role: model.Assistant, Text: "I look."},
 			{Role: model.Call, CallID: "call_1", Name: "add", Arguments: `{"a":1}`},
 			{Role: model.Call, CallID: "x2", ID: "x2", Name: "add", Arguments: `no JSON`},

@@ -339,7 +339,7 @@ func (o *output) end(w *wireItem, emit transport.Emit) {
 	if o.role == model.Call {
 		end.CallID, end.Name = w.CallID, w.Name
 	}
-	end.Seal = w.seal()
+	end.Signature = w.signature()
 	emit(end)
 }
 

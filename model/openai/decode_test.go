@@ -88,10 +88,10 @@ func TestResponse(t *testing.T) {
 			ID: "resp_1",
 			Items: []wiretest.Item{
 				{
-					Role: model.Reasoning,
-					Text: "First.\n\nSecond.",
-					ID:   "rs_1",
-					Seal: &model.Seal{Format: "encrypted", Data: "gAAA="},
+					Role:      model.Reasoning,
+					Text:      "First.\n\nSecond.",
+					ID:        "rs_1",
+					Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAA="},
 				},
 				{Role: model.Assistant, Text: "I look.", ID: "msg_1"},
 				{Role: model.Call, Text: `{"command":"ls"}`, ID: "fc_1", CallID: "call_1", Name: "shell"},
@@ -144,8 +144,8 @@ func TestAgainstSDK(t *testing.T) {
 		case "reasoning":
 			r := item.AsReasoning()
 			want = r.Summary[0].Text + "\n\n" + r.Summary[1].Text
-			if ours.Seal.Data != r.EncryptedContent {
-				t.Errorf("seal %q, the SDK has %q", ours.Seal.Data, r.EncryptedContent)
+			if ours.Signature.Data != r.EncryptedContent {
+				t.Errorf("signature %q, the SDK has %q", ours.Signature.Data, r.EncryptedContent)
 			}
 		case "custom_tool_call":
 			want = `{"patch":"*** Begin\n+ \"a\"\n"}`

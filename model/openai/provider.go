@@ -12,7 +12,7 @@
 //	toolsearch.go  the list of tools; namespaces of tools that the model searches
 //	decode.go      events of the stream to chunks; usage and the end of a response
 //	delta.go       fast reading of deltas, which most events are
-//	seal.go        provider signatures: the parts of an item that return unchanged
+//	signature.go   provider signatures: the parts of an item that return unchanged
 //	search.go      the provider's own search of the web: its request and its sources
 //	model.go       what sessions know of a model; models.go: the provider's list
 //

@@ -83,11 +83,11 @@ func (it item) MarshalJSON() ([]byte, error) {
 // attached returns what the API attached to an item, if it is an object that
 // has the format.
 func attached(it model.Item, format string) json.RawMessage {
-	if it.Seal == nil || it.Seal.Format != format || len(it.Seal.Data) < len(`{"a":1}`) || it.Seal.Data[0] != '{' ||
-		!json.Valid([]byte(it.Seal.Data)) {
+	if it.Signature == nil || it.Signature.Format != format || len(it.Signature.Data) < len(`{"a":1}`) || it.Signature.Data[0] != '{' ||
+		!json.Valid([]byte(it.Signature.Data)) {
 		return nil
 	}
-	return json.RawMessage(it.Seal.Data)
+	return json.RawMessage(it.Signature.Data)
 }
 
 type part struct {
@@ -197,8 +197,8 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 		case model.Assistant:
 			if it.Text != "" {
 				message := item{Type: "message", Role: "assistant", Content: it.Text}
-				if it.Seal != nil && it.Seal.Format == event.SealPhase {
-					message.Phase = it.Seal.Data
+				if it.Signature != nil && it.Signature.Format == event.SignaturePhase {
+					message.Phase = it.Signature.Data
 				}
 				list = append(list, message)
 			}
@@ -206,9 +206,9 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 			if stale[n] {
 				continue
 			}
-			if raw := attached(it, event.SealItem); raw != nil {
+			if raw := attached(it, event.SignatureItem); raw != nil {
 				list = append(list, item{members: raw})
-			} else if it.Seal != nil && it.Seal.Format == event.SealEncrypted {
+			} else if it.Signature != nil && it.Signature.Format == event.SignatureEncrypted {
 				list = append(list, reasoningItem(it))
 			}
 		case model.Call:
@@ -222,7 +222,7 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 						CallID:  it.CallID,
 						Name:    it.Name,
 						Input:   &text,
-						members: attached(it, event.SealMembers),
+						members: attached(it, event.SignatureMembers),
 					},
 				)
 				continue
@@ -232,7 +232,7 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 				CallID:    it.CallID,
 				Name:      it.Name,
 				Arguments: string(transport.Arguments(it.Arguments)),
-				members:   attached(it, event.SealMembers),
+				members:   attached(it, event.SignatureMembers),
 			})
 		case model.Output:
 			kind := "function_call_output"
@@ -287,7 +287,7 @@ func reasoningItem(it model.Item) item {
 	if it.Text != "" {
 		summary = append(summary, part{Type: "summary_text", Text: it.Text})
 	}
-	return item{Type: "reasoning", ID: it.ID, Summary: &summary, EncryptedContent: it.Seal.Data}
+	return item{Type: "reasoning", ID: it.ID, Summary: &summary, EncryptedContent: it.Signature.Data}
 }
 
 // unwrap returns the free text that arguments are a wrapping of.

@@ -96,8 +96,8 @@ func stale(items []model.Item, specs []model.ToolSpec) map[int]bool {
 // searchOf is the type of an item about a search for tools, and the names of the tools
 // and namespaces that were found; "" for other items.
 func searchOf(it *model.Item) (kind string, found []string) {
-	if it.Role != model.Reasoning || it.Seal == nil || it.Seal.Format != event.SealItem ||
-		!strings.Contains(it.Seal.Data, `"tool_search_`) {
+	if it.Role != model.Reasoning || it.Signature == nil || it.Signature.Format != event.SignatureItem ||
+		!strings.Contains(it.Signature.Data, `"tool_search_`) {
 		return "", nil
 	}
 	type named struct {
@@ -111,7 +111,7 @@ func searchOf(it *model.Item) (kind string, found []string) {
 			Tools []named `json:"tools"`
 		} `json:"tools"`
 	}
-	if json.Unmarshal([]byte(it.Seal.Data), &item) != nil || !strings.HasPrefix(item.Type, "tool_search_") {
+	if json.Unmarshal([]byte(it.Signature.Data), &item) != nil || !strings.HasPrefix(item.Type, "tool_search_") {
 		return "", nil
 	}
 	for _, t := range item.Tools {

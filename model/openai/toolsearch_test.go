@@ -30,7 +30,7 @@ const (
 func searched() model.Request {
 	object := json.RawMessage(`{"type":"object","properties":{}}`)
 	opaque := func(item string) model.Item {
-		return model.Item{Role: model.Reasoning, Seal: &model.Seal{Format: "item", Data: item}}
+		return model.Item{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "item", Data: item}}
 	}
 	return model.Request{
 		Model: "gpt-6.1-sol", System: "You are settle.",
@@ -42,14 +42,14 @@ func searched() model.Request {
 		},
 		Input: []model.Item{
 			{Role: model.User, Text: "Will it rain?"},
-			{Role: model.Reasoning, ID: "rs_1", Seal: &model.Seal{Format: "encrypted", Data: "gAAA"}},
+			{Role: model.Reasoning, ID: "rs_1", Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAA"}},
 			opaque(searchCall), opaque(searchOutput),
 			{
 				Role:      model.Call,
 				CallID:    "call_1",
 				Name:      "met__weather",
 				Arguments: `{}`,
-				Seal:      &model.Seal{Format: "members", Data: `{"namespace":"met"}`},
+				Signature: &model.ProviderSignature{Format: "members", Data: `{"namespace":"met"}`},
 			},
 			{Role: model.Output, CallID: "call_1", Name: "met__weather", Text: "no"},
 			{Role: model.Call, CallID: "call_2", Name: "crm__find", Arguments: `{}`}, // of another model
@@ -165,8 +165,8 @@ func TestSearchIsKept(t *testing.T) {
 	if err != nil || got.Err != nil || len(got.Items) != 3 || got.Stop != model.StopToolUse {
 		t.Fatalf("%v: %+v", err, got)
 	}
-	if got.Items[0].Seal.Data != searchCall || got.Items[1].Seal.Data != searchOutput ||
-		got.Items[2].Seal.Data != `{"namespace":"met"}` {
+	if got.Items[0].Signature.Data != searchCall || got.Items[1].Signature.Data != searchOutput ||
+		got.Items[2].Signature.Data != `{"namespace":"met"}` {
 		t.Errorf("kept as %+v", got.Items)
 	}
 }

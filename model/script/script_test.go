@@ -24,11 +24,11 @@ func play(ctx context.Context, m *script.Model, req model.Request) (chunks []mod
 }
 
 func TestTurn(t *testing.T) {
-	seal := model.Seal{Format: "signature", Data: "s"}
+	signature := model.ProviderSignature{Format: "signature", Data: "s"}
 	usage := model.Usage{Input: 3, Output: 2}
 	m := script.New(
 		script.Turn(
-			script.Sealed(seal, "Let me ", "look."),
+			script.Signed(signature, "Let me ", "look."),
 			script.Usage(usage),
 			script.Call("shell", `{"command"`, `:"ls"}`),
 		),
@@ -43,7 +43,7 @@ func TestTurn(t *testing.T) {
 		{Kind: model.ItemStart, Role: model.Reasoning},
 		{Kind: model.Delta, Role: model.Reasoning, Text: "Let me "},
 		{Kind: model.Delta, Role: model.Reasoning, Text: "look."},
-		{Kind: model.ItemEnd, Role: model.Reasoning, Seal: &seal},
+		{Kind: model.ItemEnd, Role: model.Reasoning, Signature: &signature},
 		{Kind: model.UsageReport, Usage: &usage},
 		{Kind: model.ItemStart, Role: model.Call, Index: 1, CallID: "call_1", Name: "shell"},
 		{Kind: model.Delta, Role: model.Call, Index: 1, Text: `{"command"`},

@@ -34,14 +34,14 @@ func Text(deltas ...string) Step {
 	return item(model.Chunk{Role: model.Assistant}, deltas)
 }
 
-// Reasoning is thinking of the model without a seal, in the deltas given.
+// Reasoning is thinking of the model without a signature, in the deltas given.
 func Reasoning(deltas ...string) Step {
 	return item(model.Chunk{Role: model.Reasoning}, deltas)
 }
 
-// Sealed is thinking of the model with its seal, in the deltas given.
-func Sealed(seal model.Seal, deltas ...string) Step {
-	return item(model.Chunk{Role: model.Reasoning, Seal: &seal}, deltas)
+// Signed is thinking of the model with its signature, in the deltas given.
+func Signed(signature model.ProviderSignature, deltas ...string) Step {
+	return item(model.Chunk{Role: model.Reasoning, Signature: &signature}, deltas)
 }
 
 // Call is a tool call, its arguments in the deltas given. Its id is counted:
@@ -89,7 +89,7 @@ func (s *stage) open(head *model.Chunk, deltas []string) (index int, ok bool) {
 		}
 	}
 	start := *head
-	start.Kind, start.Index, start.Seal = model.ItemStart, index, nil
+	start.Kind, start.Index, start.Signature = model.ItemStart, index, nil
 	if !s.emit(start) {
 		return index, false
 	}

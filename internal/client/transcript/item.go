@@ -134,7 +134,7 @@ func eventsOf(i *event.Item) []event.Event {
 			Name:      content.Name,
 			CallID:    content.CallID,
 			Arguments: content.Arguments,
-			Seal:      content.Seal,
+			Signature: content.Signature,
 		}
 		out = append(out, e)
 	}

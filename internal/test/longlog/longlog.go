@@ -124,7 +124,7 @@ func (w *writer) step(n int) {
 			Data:    event.AttemptStarted{Step: n, N: 1, Provider: Provider, Model: Model, MaxTokens: 32_000},
 		},
 	)
-	w.say(event.Reasoning, &event.Seal{Format: event.SealSignature, Data: strings.Repeat("c2VhbA", 50)})
+	w.say(event.Reasoning, &event.ProviderSignature{Format: event.SignatureThinking, Data: strings.Repeat("c2VhbA", 50)})
 	w.say(event.Message, nil)
 	if n < w.steps {
 		for range callsPerStep {
@@ -157,14 +157,14 @@ func (w *writer) word(k int) string {
 	return fmt.Sprintf("part %d of turn %d says \"so\", and a little more than that; ", k, w.turns)
 }
 
-func (w *writer) say(kind event.ItemType, seal *event.Seal) {
+func (w *writer) say(kind event.ItemType, signature *event.ProviderSignature) {
 	id := w.item()
 	w.add(id, event.ItemStarted{Type: kind})
 	for k := range textDeltas {
 		w.add(id, event.ItemDelta{Stream: event.Text, Text: w.word(k)})
 	}
 	w.add(id, event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{
-		Type: kind, Text: w.words(textDeltas), Provider: Provider, Model: Model, Seal: seal,
+		Type: kind, Text: w.words(textDeltas), Provider: Provider, Model: Model, Signature: signature,
 	}})
 }
 

@@ -61,9 +61,9 @@ model
   call take 1s
 input "a"
 on 7 ruin`,
-		// chat sent the details back with a seal of another text: each request
+		// chat sent the details back with a signature of another text: each request
 		// after that was refused.
-		"each event of sealed reasoning twice": `
+		"each event of signed reasoning twice": `
 wire chat
 model
   think "a"
@@ -108,7 +108,7 @@ reader leaves 1 for 1s`,
 	}
 }
 
-// anotherAccount: each request after the change was refused, for the seals of
+// anotherAccount: each request after the change was refused, for the signatures of
 // what the model had thought before.
 func anotherAccount(wire, fault string) string {
 	return `

@@ -162,7 +162,7 @@ func (w *world) picky() bool {
 func (w *world) requests() {
 	another := w.accounts.Load() > 0
 	for _, x := range w.server.Exchanges() {
-		if x.Refusal != "" && !(another && aboutSeals(x.Refusal)) && !(w.picky() && unruly(x.Refusal)) {
+		if x.Refusal != "" && !(another && aboutSignatures(x.Refusal)) && !(w.picky() && unruly(x.Refusal)) {
 			w.broke("C6", "request %d (%s) was refused: %s", x.N, x.Dialect, x.Refusal)
 		}
 		if bytes.Contains(x.Body, []byte(Secret)) {
@@ -197,8 +197,8 @@ func unruly(refusal string) bool {
 	return false
 }
 
-// aboutSeals: it is what modeltest says of reasoning that it does not know.
-func aboutSeals(refusal string) bool {
+// aboutSignatures: it is what modeltest says of reasoning that it does not know.
+func aboutSignatures(refusal string) bool {
 	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content") ||
 		strings.Contains(refusal, "Thought signature")
 }

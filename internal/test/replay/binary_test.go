@@ -226,8 +226,8 @@ func comesBack(t *testing.T, rec recording, want reading, request []byte) {
 			has("arguments", encode(args))
 		}
 	}
-	for _, seal := range want.seals {
-		has("seal", encode(seal))
+	for _, signature := range want.signatures {
+		has("seal", encode(signature))
 	}
 	for _, phase := range want.phases {
 		has("phase", `"phase":`+encode(phase))

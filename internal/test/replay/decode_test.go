@@ -68,10 +68,10 @@ func (r recording) provider(body io.Reader) model.Provider {
 }
 
 // decoded is what the decoders make of a response.
-func decoded(t *testing.T, p model.Provider) (reading, []*model.Seal) {
+func decoded(t *testing.T, p model.Provider) (reading, []*model.ProviderSignature) {
 	t.Helper()
 	var r reading
-	var seals []*model.Seal
+	var signatures []*model.ProviderSignature
 	texts, roles, ends := map[int]string{}, map[int]model.Role{}, map[int]model.Chunk{}
 	n := 0
 	for c, err := range p.Stream(t.Context(), model.Request{Model: "m"}) {
@@ -109,11 +109,11 @@ func decoded(t *testing.T, p model.Provider) (reading, []*model.Seal) {
 				r.Calls = append(r.Calls, call{end.CallID, end.Name, arguments(texts[i])})
 			}
 		}
-		if end.Seal != nil {
-			seals = append(seals, end.Seal)
+		if end.Signature != nil {
+			signatures = append(signatures, end.Signature)
 		}
 	}
-	return r, seals
+	return r, signatures
 }
 
 var stops = map[model.StopReason]string{
@@ -128,7 +128,7 @@ func TestDecode(t *testing.T) {
 		t.Run(rec.ID, func(t *testing.T) {
 			want := rec.read()
 			for how, cut := range pieces {
-				got, seals := decoded(t, rec.provider(cut(bytes.NewReader(rec.body))))
+				got, signatures := decoded(t, rec.provider(cut(bytes.NewReader(rec.body))))
 				if want.broken {
 					if got.Error == "" {
 						t.Errorf("%s: read to its end, though an event is not JSON", how)
@@ -141,7 +141,7 @@ func TestDecode(t *testing.T) {
 				if diff := cmp.Diff(want, got, cmp.FilterPath(unexported, cmp.Ignore())); diff != "" {
 					t.Errorf("%s (-read +decoded):\n%s", how, diff)
 				}
-				if n := want.attached(); n > 0 && len(seals) == 0 {
+				if n := want.attached(); n > 0 && len(signatures) == 0 {
 					t.Errorf("%s: the provider attached %d things, and none was kept", how, n)
 				}
 			}
@@ -149,7 +149,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func (r reading) attached() int { return len(r.phases) + len(r.seals) + len(r.members) }
+func (r reading) attached() int { return len(r.phases) + len(r.signatures) + len(r.members) }
 
 func unexported(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)

@@ -16,10 +16,10 @@ type reading struct {
 	Input, Output  int64  // tokens; 0 where the server does not say
 	Error          string // the message of an error within the stream
 
-	phases  []string          // of messages
-	seals   []string          // what the provider sealed reasoning with
-	members map[string]string // what it attached to calls, by call id
-	broken  bool              // an event is not JSON
+	phases     []string          // of messages
+	signatures []string          // the provider signatures of reasoning
+	members    map[string]string // what it attached to calls, by call id
+	broken     bool              // an event is not JSON
 }
 
 type call struct {
@@ -183,8 +183,8 @@ func (r *reading) responseItems(done []object) (refused bool) {
 				parts = append(parts, str(part["text"]))
 			}
 			r.Thinking += strings.Join(parts, "\n\n")
-			if sealed := str(item["encrypted_content"]); sealed != "" {
-				r.seals = append(r.seals, sealed)
+			if signature := str(item["encrypted_content"]); signature != "" {
+				r.signatures = append(r.signatures, signature)
 			}
 		case "function_call":
 			r.Calls = append(r.Calls, call{str(item["call_id"]), str(item["name"]), arguments(str(item["arguments"]))})
@@ -210,7 +210,7 @@ func readMessages(all []object) reading {
 			r.Error = str(obj(e["error"])["message"])
 		case "message_start":
 			message := obj(e["message"])
-			r.seals = nil // of a message that was given up
+			r.signatures = nil // of a message that was given up
 			r.messageUsage(obj(message["usage"]))
 			for _, block := range list(message["content"]) {
 				r.messageBlock(block, str(block["text"])+str(block["thinking"]))
@@ -221,8 +221,8 @@ func readMessages(all []object) reading {
 			kinds[index], texts[index] = block, str(block["text"])+str(block["thinking"])
 		case "content_block_delta":
 			texts[index] += str(delta["text"]) + str(delta["thinking"]) + str(delta["partial_json"])
-			if sealed := str(delta["signature"]); sealed != "" {
-				r.seals = append(r.seals, sealed)
+			if signature := str(delta["signature"]); signature != "" {
+				r.signatures = append(r.signatures, signature)
 			}
 		case "content_block_stop":
 			r.messageBlock(kinds[index], texts[index])
@@ -265,7 +265,7 @@ func (r *reading) messageBlock(block object, text string) {
 	case "thinking":
 		r.Thinking += text
 	case "redacted_thinking":
-		r.seals = append(r.seals, str(block["data"]))
+		r.signatures = append(r.signatures, str(block["data"]))
 	case "tool_use":
 		if text == "" {
 			text = encode(block["input"])
@@ -376,8 +376,8 @@ func (r *reading) chatText(delta object) {
 	for _, detail := range list(delta["reasoning_details"]) {
 		detailed += str(detail["text"]) + str(detail["summary"])
 		for _, name := range []string{"signature", "data"} {
-			if sealed := str(detail[name]); sealed != "" {
-				r.seals = append(r.seals, sealed)
+			if signature := str(detail[name]); signature != "" {
+				r.signatures = append(r.signatures, signature)
 			}
 		}
 	}
@@ -402,7 +402,7 @@ func readGemini(all []object) reading {
 		for _, c := range list(e["candidates"]) {
 			for _, part := range list(obj(c["content"])["parts"]) {
 				called := obj(part["functionCall"])
-				seal := str(part["thoughtSignature"])
+				signature := str(part["thoughtSignature"])
 				switch {
 				case called != nil && (called["partialArgs"] != nil || called["willContinue"] != nil || called["name"] == nil):
 					return reading{broken: true} // arguments in pieces, which nobody asked for
@@ -423,8 +423,8 @@ func readGemini(all []object) reading {
 				default:
 					r.Text += str(part["text"])
 				}
-				if seal != "" {
-					r.seals = append(r.seals, seal)
+				if signature != "" {
+					r.signatures = append(r.signatures, signature)
 				}
 			}
 			switch str(c["finishReason"]) {

@@ -25,7 +25,7 @@ var otherwise = map[string]string{
 	"gemini--aistudio--test-strict-mode-with-tools-streamed-gemini-3-pro-preview--d543f42e":   "it has a schema in another dialect",
 	"gemini--aistudio--test-web-search-tool-stream-gemini-2-5-flash--2ce55d3a":                "it has the server's own tools",
 	"gemini--aistudio--test-call-with-thinking-gemini-2-5-flash-stream--f049bbbf":             "it has names with underscores",
-	"gemini--aistudio--chat-function-calling-gemini-gemini-2-5-flash-can-use-tools--cf9fddfc": "it has a seal of a response that is not recorded",
+	"gemini--aistudio--chat-function-calling-gemini-gemini-2-5-flash-can-use-tools--cf9fddfc": "it has a signature of a response that is not recorded",
 	"gemini--aistudio--test-google-model-file-search-grounding-gemini-3-True--8f58b87e":       "it has the server's own tools",
 	"gemini--aistudio--test-google-model-web-search-tool-stream--81cf0e68":                    "it has the server's own tools",
 	"gemini--aistudio--test-google-streaming-tool-call-thought-signature--d34ed89e":           "it asks for modalities",
@@ -35,12 +35,12 @@ var otherwise = map[string]string{
 	"responses--openai--test-openai-client-tool-search-streaming--ef6d8d62":                   "it has items of the tool search",
 	"responses--openai--test-openai-native-tool-search-streaming--5d3e2246":                   "it has items of the tool search",
 	"responses--openai--test-openai-responses-compact-stateful-mode-stream--b24c7ea9":         "it has a compaction of the server's",
-	"responses--xai--chat-function-calling-xai-grok-4-1-fast-non-reasoning-can-us--28daedd6":  "it has a seal of a response that is not recorded",
+	"responses--xai--chat-function-calling-xai-grok-4-1-fast-non-reasoning-can-us--28daedd6":  "it has a signature of a response that is not recorded",
 }
 
 // TestServed plays each recording with the model server, which sends it byte
 // for byte. What the recorded client sent next was taken by the real server, so
-// the model server takes the seals in it.
+// the model server takes the signatures in it.
 func TestServed(t *testing.T) {
 	for _, rec := range recordings(t) {
 		s := modeltest.New(

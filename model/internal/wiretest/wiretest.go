@@ -121,7 +121,7 @@ type Item struct {
 	Role             model.Role
 	Text             string
 	ID, CallID, Name string
-	Seal             *model.Seal
+	Signature        *model.ProviderSignature
 	Open             bool // it never ended
 	Dropped          bool
 }
@@ -232,7 +232,7 @@ func (r *reader) within(c model.Chunk) error {
 		item.Dropped = true
 		return nil
 	}
-	item.ID, item.CallID, item.Name, item.Seal = c.ID, c.CallID, c.Name, c.Seal
+	item.ID, item.CallID, item.Name, item.Signature = c.ID, c.CallID, c.Name, c.Signature
 	return nil
 }
 

@@ -274,12 +274,12 @@ func (t *encoder) block(i *event.Item, ended bool) (block, bool) {
 }
 
 func thinking(c event.Content) block {
-	if c.Seal != nil && c.Seal.Format == "redacted" {
-		return block{Type: "redacted_thinking", Data: c.Seal.Data}
+	if c.Signature != nil && c.Signature.Format == "redacted" {
+		return block{Type: "redacted_thinking", Data: c.Signature.Data}
 	}
 	signature := ""
-	if c.Seal != nil && c.Seal.Format == "signature" {
-		signature = c.Seal.Data
+	if c.Signature != nil && c.Signature.Format == "signature" {
+		signature = c.Signature.Data
 	}
 	return block{Type: "thinking", Thinking: &c.Text, Signature: &signature}
 }

@@ -102,8 +102,8 @@ func (t *encoder) blockEnded(c transcript.Change) {
 	if !t.stream.open[c.Item.ID] {
 		return
 	}
-	if seal := c.Item.Content().Seal; seal != nil && seal.Format == "signature" {
-		t.delta(c.Item.ID, map[string]any{"type": "signature_delta", "signature": seal.Data})
+	if signature := c.Item.Content().Signature; signature != nil && signature.Format == "signature" {
+		t.delta(c.Item.ID, map[string]any{"type": "signature_delta", "signature": signature.Data})
 	}
 	t.blockStop(c.Item.ID)
 }

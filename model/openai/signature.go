@@ -20,23 +20,23 @@ func opaque(kind string) bool {
 	return false
 }
 
-// seal returns what the API attached to an item that is complete, or nil.
-func (w *wireItem) seal() *model.Seal {
+// signature returns what the API attached to an item that is complete, or nil.
+func (w *wireItem) signature() *model.ProviderSignature {
 	switch {
 	case w.Type == "reasoning" && len(w.Content) > 0: // DeepSeek, LM Studio, Bedrock: the thinking itself
-		return &model.Seal{Format: event.SealItem, Data: without(w.raw, "status")}
+		return &model.ProviderSignature{Format: event.SignatureItem, Data: without(w.raw, "status")}
 	case w.Type == "reasoning" && w.EncryptedContent != "":
-		return &model.Seal{Format: event.SealEncrypted, Data: w.EncryptedContent}
+		return &model.ProviderSignature{Format: event.SignatureEncrypted, Data: w.EncryptedContent}
 	case w.Type == "message" && w.Phase != "":
-		return &model.Seal{Format: event.SealPhase, Data: w.Phase}
+		return &model.ProviderSignature{Format: event.SignaturePhase, Data: w.Phase}
 	case w.Type == "function_call", w.Type == "custom_tool_call":
 		// Such as namespace and caller.
 		members := without(w.raw, "type", "id", "call_id", "name", "arguments", "input", "status")
 		if members != "{}" {
-			return &model.Seal{Format: event.SealMembers, Data: members}
+			return &model.ProviderSignature{Format: event.SignatureMembers, Data: members}
 		}
 	case w.own:
-		return &model.Seal{Format: event.SealItem, Data: string(w.raw)}
+		return &model.ProviderSignature{Format: event.SignatureItem, Data: string(w.raw)}
 	}
 	return nil
 }
