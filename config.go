@@ -32,8 +32,8 @@ type Config struct {
 	// ends. request is the client's line of JSON, {"join":"SESSION"} with more members, which
 	// Attach answers. Several goroutines call Attach.
 	Attach func(ctx context.Context, s *Session, request json.RawMessage, conn net.Conn)
-	// Face is the kind of program in the log; "" means "library".
-	Face string
+	// Frontend is the kind of program in the log; "" means "library".
+	Frontend string
 	// Version is the program's version, for the log.
 	Version string
 	// Logger gets diagnostics that are not events; nil discards them.

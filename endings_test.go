@@ -111,7 +111,7 @@ type stage struct {
 	wire    string
 	host    *settle.Host
 	session *settle.Session
-	seen    *ledger
+	seen    *callChecker
 }
 
 func newStage(t *testing.T, wire string, turns []modeltest.Turn) *stage {
@@ -124,7 +124,7 @@ func newStageIn(t *testing.T, dir, wire string, turns []modeltest.Turn) *stage {
 	scenario := modeltest.Script(turns...)
 	scenario.Answer = func(modeltest.Request) modeltest.Turn { return modeltest.Say("Fine.") }
 	server := modeltest.NewMemoryServer(t, scenario)
-	s := &stage{t: t, server: server, wire: wire, seen: &ledger{t: t, open: map[string]event.Event{}}}
+	s := &stage{t: t, server: server, wire: wire, seen: &callChecker{t: t, open: map[string]event.Event{}}}
 	s.open(dir)
 	return s
 }

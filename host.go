@@ -34,8 +34,8 @@ type Host struct {
 
 // Open returns a Host. The caller closes it.
 func Open(_ context.Context, c Config) (*Host, error) {
-	if c.Face == "" {
-		c.Face = event.FaceLibrary
+	if c.Frontend == "" {
+		c.Frontend = event.FrontendLibrary
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

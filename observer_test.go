@@ -17,8 +17,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// ledger is an observer that checks its calls against the log.
-type ledger struct {
+// callChecker is an observer that checks its calls against the log.
+type callChecker struct {
 	t       *testing.T
 	mu      sync.Mutex             // guards what follows
 	open    map[string]event.Event // started entities, by turn and id
@@ -29,7 +29,7 @@ type ledger struct {
 // parent is the key of the id of what encloses something.
 type parent struct{}
 
-func (l *ledger) start(ctx context.Context, e event.Event, in string) (context.Context, func(event.Event)) {
+func (l *callChecker) start(ctx context.Context, e event.Event, in string) (context.Context, func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := fmt.Sprint(e.Turn, " ", e.Attempt, " ", e.Item)
@@ -56,7 +56,7 @@ func (l *ledger) start(ctx context.Context, e event.Event, in string) (context.C
 }
 
 // output checks that an open attempt has its first output.
-func (l *ledger) output(ctx context.Context, started, first event.Event) {
+func (l *callChecker) output(ctx context.Context, started, first event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	id := fmt.Sprint(started.Turn, " ", started.Attempt, " ")
@@ -70,7 +70,7 @@ func (l *ledger) output(ctx context.Context, started, first event.Event) {
 	l.outputs = append(l.outputs, first)
 }
 
-func (l *ledger) observer() settle.Observer {
+func (l *callChecker) observer() settle.Observer {
 	return settle.Observer{
 		Turn: func(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 			return l.start(ctx, e, "")
@@ -89,7 +89,7 @@ func (l *ledger) observer() settle.Observer {
 }
 
 // check compares the calls with the events of a closed session.
-func (l *ledger) check(events []event.Event) {
+func (l *callChecker) check(events []event.Event) {
 	l.t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *ledger) check(events []event.Event) {
 
 // The contexts of providers and tools have the observer's values.
 func TestObserversReachProvidersAndTools(t *testing.T) {
-	l := &ledger{t: t, open: map[string]event.Event{}}
+	l := &callChecker{t: t, open: map[string]event.Event{}}
 	var inTool, inProvider any
 	act, err := tool.New("act", "Acts.", func(ctx context.Context, _ struct{}) (string, error) {
 		inTool = ctx.Value(parent{})

@@ -201,7 +201,7 @@ func (s *Session) start(c SessionConfig, log *journal.Log, damage session.Damage
 func (s *Session) opened(c SessionConfig) event.SessionOpened {
 	host := s.host.config
 	opened := event.SessionOpened{
-		Settle: host.Version, Dir: c.WorkDir, Face: host.Face, Permission: c.Permission, Notes: c.notes(),
+		Settle: host.Version, Dir: c.WorkDir, Frontend: host.Frontend, Permission: c.Permission, Notes: c.notes(),
 		Confinement: c.Confinement,
 	}
 	if c.Worktree != nil {

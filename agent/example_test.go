@@ -42,7 +42,7 @@ func Example() {
 
 // An agent whose commands and files are in a container. The model and its key stay in this
 // program.
-func Example_hands() {
+func Example_executor() {
 	ctx := context.Background()
 	a, err := agent.New(ctx, agent.Config{
 		Model:      model.Config{Name: "scripted", Provider: script.New(script.Text("Done."))},

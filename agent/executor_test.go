@@ -20,13 +20,13 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// handsVariable turns this test binary into settle executor; its value is the directory of the
+// executorVariable turns this test binary into settle executor; its value is the directory of the
 // sockets.
-const handsVariable = "SETTLE_TEST_HANDS"
+const executorVariable = "SETTLE_TEST_EXECUTOR"
 
 // playExecutor runs an executor if the environment names the role.
 func playExecutor() {
-	sockets := os.Getenv(handsVariable)
+	sockets := os.Getenv(executorVariable)
 	if sockets == "" {
 		return
 	}
@@ -60,7 +60,7 @@ func playExecutor() {
 
 // The commands and files of an agent with an executor are on the executor's machine.
 func TestExecutor(t *testing.T) {
-	sockets, err := os.MkdirTemp("/tmp", "agent-hands-") // a short path
+	sockets, err := os.MkdirTemp("/tmp", "agent-executor-") // a short path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestExecutor(t *testing.T) {
 			script.Text("Done."),
 		)},
 		Permission: settle.Allow, IgnoreProject: true, ExecutorLease: time.Minute,
-		Executor: fmt.Sprintf("cd %s && %s=%s exec %s", there, handsVariable, filepath.Join(sockets, "h"), self),
+		Executor: fmt.Sprintf("cd %s && %s=%s exec %s", there, executorVariable, filepath.Join(sockets, "h"), self),
 	})
 	outcome, err := a.Run(t.Context(), "go")
 	if err != nil || outcome.Answer != "Done." {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCauseInWords: every face says how a turn ended with these words.
+// TestCauseInWords: every frontend says how a turn ended with these words.
 func TestCauseInWords(t *testing.T) {
 	for _, c := range []struct {
 		cause *Cause

@@ -9,7 +9,7 @@ import (
 
 // C18: whether the model knows of a child's end is read off the log: a note has
 // told it, once.
-func TestNewsOfChildren(t *testing.T) {
+func TestModelLearnsOfChildEndOnce(t *testing.T) {
 	s := newSession(t).turn()
 	s.add(Event{Data: ChildStarted{Child: "c000001", Session: "s2"}})
 	note := func(item string) []Event {
@@ -68,7 +68,7 @@ func TestNewsOfChildren(t *testing.T) {
 }
 
 // The end of a foreground child is no news: its call says it.
-func TestForegroundChildrenAreNoNews(t *testing.T) {
+func TestForegroundChildEndsAreNotNoted(t *testing.T) {
 	s := newSession(t)
 	s.attempt().ready(item1)
 	s.add(inItem(item1, CallStarted{}))

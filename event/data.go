@@ -10,7 +10,7 @@ import (
 type SessionOpened struct {
 	Settle     string     `json:"settle"`               // version of the binary
 	Dir        string     `json:"dir"`                  // working directory, absolute
-	Face       string     `json:"face,omitempty"`       // frontend: "run", "serve", "library", …
+	Frontend   string     `json:"face,omitempty"`       // frontend: "run", "serve", "library", …
 	PID        int        `json:"pid,omitempty"`        // process id of the host
 	Permission Permission `json:"permission,omitempty"` // policy in force
 	// Parent is the session that started this one as a child agent, at ParentTurn
@@ -34,12 +34,12 @@ type SessionOpened struct {
 	Worktree *Worktree `json:"worktree,omitempty"`
 }
 
-// FaceLibrary is the frontend of a program that embeds settle and names no other.
-const FaceLibrary = "library"
+// FrontendLibrary is the frontend of a program that embeds settle and names no other.
+const FrontendLibrary = "library"
 
-// FaceApprovals is the frontend that records verdicts about held calls. It runs no turn, so the session
+// FrontendApprovals is the frontend that records verdicts about held calls. It runs no turn, so the session
 // keeps the directory and the worktree of the host before.
-const FaceApprovals = "approvals"
+const FrontendApprovals = "approvals"
 
 // Identity identifies a process permanently (C23). The system reuses a process id
 // alone, and another container has its own process ids.
@@ -197,7 +197,7 @@ const (
 	ChangeRestored  Change = "restored"  // parts omitted on trial return, since omitting them did not help
 	ChangeBasis     Change = "basis"     // the instructions, the tools or the settings of the model changed
 	ChangeModel     Change = "model"     // the rest of the turn uses the named model: a fallback
-	ChangeCompacted Change = "compacted" // Summary and Ledger replace the history before From, for every model
+	ChangeCompacted Change = "compacted" // Summary and Digest replace the history before From, for every model
 )
 
 // Trigger is the cause of a compaction.
@@ -250,7 +250,7 @@ type HistoryChanged struct {
 	Trigger Trigger `json:"trigger,omitempty"`
 	From    *Place  `json:"from,omitempty"`    // first place that the compaction keeps; nil if it keeps none
 	Summary string  `json:"summary,omitempty"` // the model's summary of the history before From
-	Ledger  string  `json:"ledger,omitempty"`  // settle's digest of the history before From
+	Digest  string  `json:"ledger,omitempty"`  // settle's digest of the history before From
 	Before  int     `json:"before,omitempty"`  // tokens of the replaced request; Tokens counts the next one
 	Piece   bool    `json:"piece,omitempty"`
 }

@@ -191,7 +191,7 @@ func (s *State) sessionOpened(e Event, d SessionOpened) string {
 	if s.Open {
 		return "the session is already open"
 	}
-	if d.Face == FaceApprovals && s.HostSeq > 0 {
+	if d.Frontend == FrontendApprovals && s.HostSeq > 0 {
 		d.Dir, d.Worktree = s.Host.Dir, s.Host.Worktree
 	} else {
 		s.WorktreeLeft = nil
@@ -213,7 +213,7 @@ func (s *State) sessionEnded(left *WorktreeLeft) string {
 	case slices.ContainsFunc(s.Hooks, func(h *Hook) bool { return h.Ended == nil }):
 		return "a hook is running"
 	}
-	if s.Open = false; s.Host.Face != FaceApprovals || left != nil {
+	if s.Open = false; s.Host.Frontend != FrontendApprovals || left != nil {
 		s.WorktreeLeft = left
 	}
 	return ""

@@ -366,7 +366,7 @@ func TestFoldRefusesJobsAndChildren(t *testing.T) {
 	})
 }
 
-// TestFoldKeeps: what faces, history and recovery read from the state.
+// TestFoldKeeps: what frontends, history and recovery read from the state.
 func TestFoldKeeps(t *testing.T) {
 	s := newSession(t)
 	s.add(Event{By: "web", Data: InputAccepted{Input: "mine", Text: "also", Mode: Steer}})

@@ -43,7 +43,7 @@ func samples() []Event {
 func sessionSamples() []Event {
 	return []Event{
 		{By: "host", Data: SessionOpened{
-			Settle: "0.1.0", Dir: "/work", Face: "run", PID: 42, Permission: "allow",
+			Settle: "0.1.0", Dir: "/work", Frontend: "run", PID: 42, Permission: "allow",
 			Parent: "s0", ParentTurn: "t000001", ParentCall: "i000001", Child: "c000001", Depth: 1,
 			Notes:    []string{"no supervisor: process groups only"},
 			Imported: true,
@@ -147,7 +147,7 @@ func turnSamples() []Event {
 		}),
 		attempt(HistoryChanged{
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
-			Trigger: TriggerFull, From: &Place{Turn: "t000001", Attempts: 2}, Summary: "goal: …", Ledger: "inputs: …", Before: 9000, Piece: true,
+			Trigger: TriggerFull, From: &Place{Turn: "t000001", Attempts: 2}, Summary: "goal: …", Digest: "inputs: …", Before: 9000, Piece: true,
 		}),
 		attempt(AttemptStarted{
 			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d", Purpose: Compaction,
@@ -164,7 +164,7 @@ func turnSamples() []Event {
 		}),
 		in(ItemStarted{Type: ToolCall, ProviderID: "fc_1", CallID: "call_1", Name: "shell"}),
 		in(ItemDelta{Stream: Arguments, Text: "{\"command\":\"ls <x> \\\\ é\"}\u2029"}),
-		in(ItemDelta{Stream: Output, Text: "\n[the connection to the hands is back]\n", Notice: true}),
+		in(ItemDelta{Stream: Output, Text: "\n[the connection to the executor is back]\n", Notice: true}),
 		in(
 			CallReady{
 				Name:      "shell",

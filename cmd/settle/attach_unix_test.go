@@ -41,8 +41,8 @@ func (s *screenshot) redraws(t *testing.T, text string) {
 	}
 }
 
-// doors are the sockets in the data directory.
-func (p *place) doors() int {
+// controlSockets are the sockets in the data directory.
+func (p *place) controlSockets() int {
 	p.t.Helper()
 	left, err := os.ReadDir(filepath.Join(p.data, "hosts"))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestAttachedAnswer(t *testing.T) {
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)
 	p.log(id)
-	if n := p.doors(); n > 0 {
+	if n := p.controlSockets(); n > 0 {
 		t.Errorf("%d sockets are left", n)
 	}
 }
@@ -184,7 +184,7 @@ func TestAttachedHostIsKilled(t *testing.T) {
 	if got := strings.Join(turnEnds(p.log(id)), ", "); got != "turn.aborted host, turn.completed" {
 		t.Errorf("its turns ended with %s", got)
 	}
-	if n := p.doors(); n > 0 {
+	if n := p.controlSockets(); n > 0 {
 		t.Errorf("%d sockets are left", n)
 	}
 }
@@ -252,7 +252,7 @@ func TestAttachedToATerminal(t *testing.T) {
 	shot.shows(t, "has closed the session")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
-	if n := p.doors(); n > 0 {
+	if n := p.controlSockets(); n > 0 {
 		t.Errorf("%d sockets are left", n)
 	}
 }

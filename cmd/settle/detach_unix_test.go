@@ -25,14 +25,14 @@ func (p *place) hostOf(session string) (pid int) {
 		var one struct {
 			Session string
 			Host    struct {
-				PID  int
-				Face string
+				PID      int
+				Frontend string `json:"face"`
 			}
 		}
 		if err := json.Unmarshal([]byte(line), &one); err != nil {
 			p.t.Fatal(err)
 		}
-		if one.Session == session && one.Host.Face == "detached" {
+		if one.Session == session && one.Host.Frontend == "detached" {
 			pid = one.Host.PID
 		}
 	}

@@ -49,7 +49,7 @@ Exit codes: 0 everything ended, 1 something did not, 2 wrong usage.`
 
 const execServerExamples = `  settle exec-server --listen ws://127.0.0.1:8931 --token-file ~/.settle-token
   CODEX_EXEC_SERVER_URL=ws://127.0.0.1:8931/$(cat ~/.settle-token) codex exec "fix the failing test"
-  settle exec-server --connect wss://agents.example.com/hands --token-file ~/.settle-token`
+  settle exec-server --connect wss://agents.example.com/executor --token-file ~/.settle-token`
 
 // execServerFlags are the flags of exec-server.
 type execServerFlags struct {

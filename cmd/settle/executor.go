@@ -46,8 +46,8 @@ func newExecutor(s *streams) *cobra.Command {
 	}
 }
 
-// newHands is the earlier name of the command, which commands for other machines can still have.
-func newHands(s *streams) *cobra.Command {
+// newFormerExecutor is the earlier name of the command, which commands for other machines can still have.
+func newFormerExecutor(s *streams) *cobra.Command {
 	cmd := newExecutor(s)
 	cmd.Use, cmd.Hidden = "hands", true
 	cmd.Short = "The earlier name of \"settle executor\""

@@ -21,13 +21,13 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Whatever the way in: commands and files are those of the hands, people and programs
+// Whatever the way in: commands and files are those of the executor, people and programs
 // are told that the connection was lost and is back, and nothing is left.
-func TestHandsInEveryFace(t *testing.T) {
-	for name, f := range handsFaces() {
+func TestExecutorServesEveryFrontend(t *testing.T) {
+	for name, f := range executorFrontends() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newFaceOverHands(t)
+			s := newFrontendWithExecutor(t)
 			f(s)
 			for name, want := range map[string]string{"made.txt": "far\n", "new.txt": "hello\n"} {
 				if text, err := os.ReadFile(filepath.Join(s.there, name)); string(text) != want {
@@ -45,11 +45,11 @@ func TestHandsInEveryFace(t *testing.T) {
 	}
 }
 
-// faceOverHands is one way in, with hands whose connection a test cuts.
-type faceOverHands struct {
+// frontendWithExecutor is a frontend with an executor whose connection a test cuts.
+type frontendWithExecutor struct {
 	*place
 	server *modeltest.Server
-	there  string // where the hands work
+	there  string // where the executor works
 	way    string // to them; empty if there are none
 	during func() // called while the turn runs
 
@@ -58,9 +58,9 @@ type faceOverHands struct {
 	text  string // of standard output
 }
 
-func newFaceOverHands(t *testing.T) *faceOverHands {
+func newFrontendWithExecutor(t *testing.T) *frontendWithExecutor {
 	t.Helper()
-	s := &faceOverHands{place: newPlace(t)}
+	s := &frontendWithExecutor{place: newPlace(t)}
 	dir := filepath.Dir(s.work)
 	s.there = filepath.Join(dir, "there")
 	for _, name := range []string{s.there, filepath.Join(dir, "run")} {
@@ -114,7 +114,7 @@ func kept(t *testing.T, conn *net.TCPConn, cmd *exec.Cmd) *exec.Cmd {
 
 // cut cuts the connection while the command runs, and lets that end when everybody
 // knows.
-func (s *faceOverHands) cut() {
+func (s *frontendWithExecutor) cut() {
 	s.t.Helper()
 	s.until("the command runs", func() bool { _, err := os.Stat(filepath.Join(s.there, "ready")); return err == nil })
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s *faceOverHands) cut() {
 	}
 }
 
-func (s *faceOverHands) until(what string, is func() bool) {
+func (s *frontendWithExecutor) until(what string, is func() bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
 	defer tick.Stop()
@@ -142,7 +142,7 @@ func (s *faceOverHands) until(what string, is func() bool) {
 	}
 }
 
-func (s *faceOverHands) said() string {
+func (s *frontendWithExecutor) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text
@@ -150,7 +150,7 @@ func (s *faceOverHands) said() string {
 
 // await waits until standard output has something, and returns what the pattern's
 // group is.
-func (s *faceOverHands) await(pattern string) string {
+func (s *frontendWithExecutor) await(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
 	s.until(pattern, func() bool { return re.MatchString(s.said()) })
@@ -158,8 +158,8 @@ func (s *faceOverHands) await(pattern string) string {
 	return found[len(found)-1]
 }
 
-// hands are the flags of those.
-func (s *faceOverHands) hands() []string {
+// executorFlags are the flags of the executor.
+func (s *frontendWithExecutor) executorFlags() []string {
 	if s.way == "" {
 		return nil
 	}
@@ -167,9 +167,9 @@ func (s *faceOverHands) hands() []string {
 }
 
 // begin starts settle; say writes a line to it, and end ends that.
-func (s *faceOverHands) begin(args ...string) (cmd *exec.Cmd, say func(format string, args ...any), end func()) {
+func (s *frontendWithExecutor) begin(args ...string) (cmd *exec.Cmd, say func(format string, args ...any), end func()) {
 	s.t.Helper()
-	cmd = s.command(slices.Concat(args, s.hands(), []string{"--base-url", s.server.OpenAI()})...)
+	cmd = s.command(slices.Concat(args, s.executorFlags(), []string{"--base-url", s.server.OpenAI()})...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		s.t.Fatal(err)
@@ -205,7 +205,7 @@ func (s *faceOverHands) begin(args ...string) (cmd *exec.Cmd, say func(format st
 }
 
 // nothing waits until no process of the test is left.
-func (s *faceOverHands) nothing() {
+func (s *frontendWithExecutor) nothing() {
 	s.t.Helper()
 	dir := filepath.Dir(s.work)
 	s.until("nothing is left", func() bool { return len(processes(dir)) == 0 })
@@ -216,9 +216,9 @@ func jsonOf(v any) string {
 	return string(raw)
 }
 
-func handsFaces() map[string]func(s *faceOverHands) {
-	once := func(args ...string) func(s *faceOverHands) {
-		return func(s *faceOverHands) {
+func executorFrontends() map[string]func(s *frontendWithExecutor) {
+	once := func(args ...string) func(s *frontendWithExecutor) {
+		return func(s *frontendWithExecutor) {
 			_, _, end := s.begin(args...)
 			s.during()
 			end()
@@ -228,14 +228,14 @@ func handsFaces() map[string]func(s *faceOverHands) {
 		}
 	}
 	const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	return map[string]func(s *faceOverHands){
+	return map[string]func(s *frontendWithExecutor){
 		"run":  once("run", "-m", "chat/m", "--json", "go"),
 		"exec": once("exec", "-m", "chat/m", "-s", "danger-full-access", "--skip-git-repo-check", "--json", "go"),
 		"claude": once(
 			"claude", "-p", "--model", "chat/m", "--permission-mode", "bypassPermissions", "--output-format",
 			"stream-json", "--verbose", "go",
 		),
-		"acp": func(s *faceOverHands) {
+		"acp": func(s *frontendWithExecutor) {
 			_, say, end := s.begin("acp", "-m", "chat/m", "--permission", "allow")
 			say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
 			say(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, s.work)
@@ -248,7 +248,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			s.await(`"stopReason":"end_turn"`)
 			end()
 		},
-		"app-server": func(s *faceOverHands) {
+		"app-server": func(s *frontendWithExecutor) {
 			_, say, end := s.begin("app-server", "-m", "chat/m", "--permission", "allow")
 			say(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"test","version":"1"}}}`)
 			say(`{"method":"initialized"}`)
@@ -265,7 +265,7 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			s.await(`"method":"turn/completed"`)
 			end()
 		},
-		"mcp": func(s *faceOverHands) {
+		"mcp": func(s *frontendWithExecutor) {
 			_, say, end := s.begin("mcp", "-m", "chat/m", "--permission", "allow")
 			say(
 				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
@@ -278,8 +278,8 @@ func handsFaces() map[string]func(s *faceOverHands) {
 			s.await(`"id":2,"result"`)
 			end()
 		},
-		"serve": func(s *faceOverHands) {
-			v := s.serve(s.server, append(s.hands(), "--permission", "allow")...)
+		"serve": func(s *frontendWithExecutor) {
+			v := s.serve(s.server, append(s.executorFlags(), "--permission", "allow")...)
 			session := "api/sessions/" + v.call("POST", "api/sessions", "", 201)["id"].(string)
 			v.call("POST", session+"/inputs", `{"text":"go"}`, 202)
 			res := v.open("GET", session+"/events", "", 0)

@@ -23,9 +23,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// C5, C7 over hands, whatever leads there, whatever commands do to get away, and
+// C5, C7 over an executor, whatever leads there, whatever commands do to get away, and
 // however they are held: nothing survives, and every call has an honest ending.
-func TestHandsLeaveNothing(t *testing.T) {
+func TestExecutorLeavesNoProcess(t *testing.T) {
 	programs := programs(t)
 	for name, l := range lands(t, programs) {
 		for mode, flags := range map[string][]string{
@@ -35,8 +35,8 @@ func TestHandsLeaveNothing(t *testing.T) {
 		} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				for _, ending := range []func(*handsCell){(*handsCell).exit, (*handsCell).interrupt, (*handsCell).killHands, (*handsCell).killHost} {
-					ending(newHandsCell(t, l, programs, flags))
+				for _, ending := range []func(*executorCell){(*executorCell).exit, (*executorCell).interrupt, (*executorCell).killExecutor, (*executorCell).killHost} {
+					ending(newExecutorCell(t, l, programs, flags))
 				}
 				if l.cuts != nil && l.cuts.Load() == 0 {
 					t.Error("nothing was cut")
@@ -46,8 +46,8 @@ func TestHandsLeaveNothing(t *testing.T) {
 	}
 }
 
-// handsCell is one settle whose commands run in a land, and try to get away.
-type handsCell struct {
+// executorCell is one settle whose commands run in a land, and try to get away.
+type executorCell struct {
 	*place
 	t      *testing.T
 	way    string
@@ -57,14 +57,14 @@ type handsCell struct {
 	flags  []string
 }
 
-func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsCell {
+func newExecutorCell(t *testing.T, l land, programs string, flags []string) *executorCell {
 	t.Helper()
 	p := newPlace(t)
 	dir := filepath.Dir(p.work)
-	c := &handsCell{
+	c := &executorCell{
 		place: p,
 		t:     t,
-		mark:  fmt.Sprintf("hands-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)),
+		mark:  fmt.Sprintf("executor-%d-%s-%s", os.Getpid(), filepath.Base(filepath.Dir(dir)), filepath.Base(dir)),
 		flags: flags,
 		lease: "15s",
 	}
@@ -80,7 +80,7 @@ func newHandsCell(t *testing.T, l land, programs string, flags []string) *handsC
 			t.Fatal(err)
 		}
 	}
-	// What the escapes write first, for a box in which they cannot.
+	// What the escapes write first, for a sandbox in which they cannot.
 	for _, escape := range execservertest.Escapes() {
 		if _, text, ok := strings.Cut(escape.Command, "echo '"); ok {
 			text, rest, _ := strings.Cut(text, "'")
@@ -108,7 +108,7 @@ var few = strings.NewReplacer(
 )
 
 // start begins a turn whose commands all are ready, and go on as said.
-func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.Cmd, server *modeltest.Server) {
+func (c *executorCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.Cmd, server *modeltest.Server) {
 	c.t.Helper()
 	var calls []modeltest.Item
 	for _, escape := range execservertest.Escapes() {
@@ -167,8 +167,8 @@ func (c *handsCell) start(foreground string, then ...modeltest.Turn) (cmd *exec.
 	return cmd, server
 }
 
-// hands are the processes of settle executor, which no call started.
-func (c *handsCell) hands() (pids []int, others []string) {
+// executors are the processes of settle executor, which no call started.
+func (c *executorCell) executors() (pids []int, others []string) {
 	for _, line := range execservertest.Survivors(c.mark) {
 		pid, command, _ := strings.Cut(line, " ")
 		if n, err := strconv.Atoi(pid); err == nil && command == "settle executor" {
@@ -181,28 +181,28 @@ func (c *handsCell) hands() (pids []int, others []string) {
 }
 
 // nothing waits until no command is left, nor, unless they wait for a settle that may
-// come back, any hands.
-func (c *handsCell) nothing(ending string, waiting bool) {
+// come back, any executor.
+func (c *executorCell) nothing(ending string, waiting bool) {
 	c.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
 	defer tick.Stop()
 	over := time.After(patience)
 	for {
-		hands, left := c.hands()
-		if len(left) == 0 && (waiting || len(hands) == 0) {
+		executors, left := c.executors()
+		if len(left) == 0 && (waiting || len(executors) == 0) {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-over:
-			c.t.Errorf("after %s, %d are left, and hands %v: %q", ending, len(left), hands, left)
+			c.t.Errorf("after %s, %d are left, and executors %v: %q", ending, len(left), executors, left)
 			return
 		}
 	}
 }
 
 // ended counts how the calls ended, by the log.
-func (c *handsCell) ended(ending string, want func(event.ItemEnded) bool) {
+func (c *executorCell) ended(ending string, want func(event.ItemEnded) bool) {
 	c.t.Helper()
 	calls := 0
 	for _, e := range c.log("s") {
@@ -222,14 +222,14 @@ func (c *handsCell) ended(ending string, want func(event.ItemEnded) bool) {
 }
 
 // exit: the commands exit, what they leave are jobs, and these end with the session.
-func (c *handsCell) exit() {
+func (c *executorCell) exit() {
 	cmd, _ := c.start("\necho ready", modeltest.Say("Done."))
 	exited(c.t, cmd, 0)
 	c.nothing("exit", false)
 	c.ended("exit", func(d event.ItemEnded) bool { return d.Status == event.ItemCompleted })
 }
 
-func (c *handsCell) interrupt() {
+func (c *executorCell) interrupt() {
 	cmd, _ := c.start(execservertest.Foreground)
 	signalled(c.t, cmd, os.Interrupt)
 	exited(c.t, cmd, 130)
@@ -239,12 +239,12 @@ func (c *handsCell) interrupt() {
 	})
 }
 
-// killHands: nobody knows what became of the calls; the turn goes on.
-func (c *handsCell) killHands() {
+// killExecutor: nobody knows what became of the calls; the turn goes on.
+func (c *executorCell) killExecutor() {
 	cmd, _ := c.start(execservertest.Foreground, modeltest.Say("Done."))
-	pids, _ := c.hands()
+	pids, _ := c.executors()
 	if len(pids) == 0 {
-		c.t.Error("there are no hands")
+		c.t.Error("there is no executor")
 	}
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -252,15 +252,15 @@ func (c *handsCell) killHands() {
 		}
 	}
 	exited(c.t, cmd, 0)
-	c.nothing("kill -9 of the hands", false)
-	c.ended("kill -9 of the hands", func(d event.ItemEnded) bool {
+	c.nothing("kill -9 of the executor", false)
+	c.ended("kill -9 of the executor", func(d event.ItemEnded) bool {
 		return d.Status == event.ItemAborted && d.Effects == event.EffectsUnknown && d.Cause != nil &&
 			d.Cause.Reason == event.MachineLost
 	})
 }
 
-// killHost: the hands end everything, and the session can be opened again.
-func (c *handsCell) killHost() {
+// killHost: the executor ends everything, and the session can be opened again.
+func (c *executorCell) killHost() {
 	cmd, server := c.start(execservertest.Foreground)
 	signalled(c.t, cmd, syscall.SIGKILL)
 	exited(c.t, cmd, -1)
@@ -277,7 +277,7 @@ func (c *handsCell) killHost() {
 }
 
 // Settle copies itself into a container that has busybox and no settle, once.
-func TestHandsInstall(t *testing.T) {
+func TestExecutorInstallsItselfOnce(t *testing.T) {
 	programs, none := programs(t), t.TempDir()
 	if err := os.Symlink(filepath.Join(programs, setsid.Subreaper), filepath.Join(none, setsid.Subreaper)); err != nil {
 		t.Fatal(err)

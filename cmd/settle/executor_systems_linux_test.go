@@ -23,7 +23,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/setsid"
 )
 
-// land is a place with hands.
+// land is a place with an executor.
 type land struct {
 	// way is the command that leads to a script, which is in place of "%s".
 	way string
@@ -57,7 +57,7 @@ func programs(t *testing.T) (dir string) {
 	return dir
 }
 
-// lands are all ways to hands.
+// lands are all ways to an executor.
 func lands(t *testing.T, programs string) map[string]land {
 	t.Helper()
 	cuts := &atomic.Int64{}

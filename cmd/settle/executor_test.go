@@ -14,14 +14,14 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 )
 
-// deaf writes to hands, and lets their answers go nowhere.
+// deaf writes to an executor, and discards its answers.
 type deaf struct{ io.WriteCloser }
 
 func (deaf) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Hands that answer to a connection that is gone live on: the brain comes back. The
+// An executor that answers on a lost connection lives on: its client comes back. The
 // system tells with a signal, which ends a program that does not expect it.
-func TestHandsOutliveTheirConnection(t *testing.T) {
+func TestExecutorOutlivesItsConnection(t *testing.T) {
 	p := newPlace(t)
 	cmd := p.command("executor")
 	in, err := cmd.StdinPipe()

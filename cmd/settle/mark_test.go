@@ -9,7 +9,7 @@ import (
 
 // The tests run side by side, and know their commands by how long these sleep:
 // no two files may use the same time.
-func TestSleepsAreToldApart(t *testing.T) {
+func TestSleepTimesAreUnique(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*_test.go", "testdata/script/*.txtar"} {
 		found, err := filepath.Glob(pattern)

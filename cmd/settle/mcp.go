@@ -96,13 +96,13 @@ func (f *mcpFlags) serve(cmd *cobra.Command, s *streams) error {
 			s.say(errors.New(note))
 		}
 	}
-	face := mcp.New(mcp.Options{Sessions: in.hosts, Dir: dir, Version: version(), Exit: os.Exit})
+	frontend := mcp.New(mcp.Options{Sessions: in.hosts, Dir: dir, Version: version(), Exit: os.Exit})
 	if f.addr != "" {
-		err = f.http(cmd.Context(), s, face, token, in.stops)
+		err = f.http(cmd.Context(), s, frontend, token, in.stops)
 	} else {
-		err = failed(face.Stdio(s.stdin, s.stdout, in.stops))
+		err = failed(frontend.Stdio(s.stdin, s.stdout, in.stops))
 	}
-	return errors.Join(err, failed(face.Close()))
+	return errors.Join(err, failed(frontend.Close()))
 }
 
 // open returns the server. Over HTTP, clients connect and disconnect, and the end of the
@@ -117,7 +117,7 @@ func (f *mcpFlags) open(cmd *cobra.Command, s *streams, o assemble.Options) *pro
 
 // http serves over HTTP. An error before it listens is a wrong use of the command.
 func (f *mcpFlags) http(
-	ctx context.Context, s *streams, face *mcp.Frontend, token string, stops <-chan stdio.Stop,
+	ctx context.Context, s *streams, frontend *mcp.Frontend, token string, stops <-chan stdio.Stop,
 ) error {
 	encrypted, err := f.TLS()
 	if err != nil {
@@ -138,5 +138,5 @@ func (f *mcpFlags) http(
 	if _, err := s.stdout.WriteString(lines); err != nil {
 		return failed(errors.Join(fmt.Errorf("cannot print the address: %w", err), place.Close()))
 	}
-	return failed(face.HTTP(token, guard.Names{Names: f.Names, Exposed: place.Exposed}).Serve(place, stops))
+	return failed(frontend.HTTP(token, guard.Names{Names: f.Names, Exposed: place.Exposed}).Serve(place, stops))
 }

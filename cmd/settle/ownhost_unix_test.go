@@ -34,7 +34,7 @@ func inBothHosts(t *testing.T, test func(t *testing.T, p *place)) {
 		t.Parallel()
 		p := newPlace(t).ownHosts()
 		test(t, p)
-		if n := p.doors(); n > 0 {
+		if n := p.controlSockets(); n > 0 {
 			t.Errorf("%d sockets are left", n)
 		}
 		if left, _ := filepath.Glob(filepath.Join(p.data, "log", "detached-*")); len(left) != 0 {
@@ -129,13 +129,13 @@ func TestDetachedTerminalsHostEndsWhenIdle(t *testing.T) {
 }
 
 // opened are the hosts that have opened a session.
-func opened(log []event.Event) (faces []string) {
+func opened(log []event.Event) (frontends []string) {
 	for _, e := range log {
 		if d, ok := e.Data.(event.SessionOpened); ok {
-			faces = append(faces, d.Face)
+			frontends = append(frontends, d.Frontend)
 		}
 	}
-	return faces
+	return frontends
 }
 
 // A terminal that is killed is gone without detaching: its host ends the turn and itself.

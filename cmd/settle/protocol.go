@@ -101,9 +101,9 @@ func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*protocolServe
 
 // inFamily returns the streams of a frontend. A compatibility command prefers the models
 // of the agent that it replaces.
-func (s *streams) inFamily(face string) *streams {
+func (s *streams) inFamily(frontend string) *streams {
 	c := *s
-	switch face {
+	switch frontend {
 	case "exec", "app-server", "mcp":
 		c.family = config.WireOpenAI
 	case "claude":

@@ -97,7 +97,7 @@ func newRoot(s *streams) *cobra.Command {
 	)
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
-	add(root, groupTools, newExecutor(s), newHands(s), newFakeModel(s), newCheckEndings(s))
+	add(root, groupTools, newExecutor(s), newFormerExecutor(s), newFakeModel(s), newCheckEndings(s))
 	root.AddCommand(newFlagsTopic())
 	cobra.EnableCommandSorting = false // the help lists commands in order of use
 	explainArguments(root)

@@ -107,7 +107,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		settle.Config{
 			DataDir:  c.DataDir,
 			Logs:     c.Logs,
-			Face:     "fleet",
+			Frontend: "fleet",
 			Version:  c.Version,
 			Logger:   c.Logger,
 			Observer: c.Observer,

@@ -82,7 +82,7 @@ func newAgent(o Options) *Agent {
 		policy: o.Policy, from: o, Notes: slices.Concat(r.Notes, unusable),
 		Redact: redact.New(slices.Concat(r.Secrets(), o.Secrets)...),
 		Host: settle.Config{
-			DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Face: o.Frontend,
+			DataDir: r.DataDir, Releasable: o.Releasable, Attach: o.Attach, Frontend: o.Frontend,
 			Version: o.Version,
 		},
 	}

@@ -67,14 +67,14 @@ func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, pr
 		if open, ok := c.sessions.Load(spec.Marker); ok {
 			return open.(*sandboxes).programs().StartProgram(ctx, in, spec)
 		}
-		box := newSandboxes(c.servers, c, spec.Marker) // the session is being closed, or works in another directory
-		p, err := box.programs().StartProgram(ctx, in, spec)
+		sandboxes := newSandboxes(c.servers, c, spec.Marker) // the session is being closed, or works in another directory
+		p, err := sandboxes.programs().StartProgram(ctx, in, spec)
 		if err != nil {
-			return nil, errors.Join(err, box.discard())
+			return nil, errors.Join(err, sandboxes.discard())
 		}
 		go scope.Shield(func(error) {}, func() { // ends with the process; its caller waits for Done
 			<-p.Done()
-			_ = box.discard() // the next start of settle removes what is left
+			_ = sandboxes.discard() // the next start of settle removes what is left
 		})()
 		return p, nil
 	}

@@ -24,23 +24,23 @@ func TestLanguageServersCannotChangeTheDirectory(t *testing.T) {
 		"model": "chat/m", "base_url": "http://127.0.0.1:1/v1", "sandbox.use": "auto", "sandbox.write": extra,
 		"sandbox.network": "on",
 	}, nil, ""), nil)
-	boxes := newSandboxes(a.confined.sandbox, a.confined, "mark")
+	sandboxes := newSandboxes(a.confined.sandbox, a.confined, "mark")
 	defer func() {
-		if err := boxes.discard(); err != nil {
+		if err := sandboxes.discard(); err != nil {
 			t.Error(err)
 		}
 	}()
 	for _, kind := range []event.Sandbox{event.Workspace, event.ReadOnly} {
-		p, _, err := boxes.languagePolicy(executor.Confined{Sandbox: kind, Dir: boxes.dir}, "/bin/gopls")
+		p, _, err := sandboxes.languagePolicy(executor.Confined{Sandbox: kind, Dir: sandboxes.dir}, "/bin/gopls")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range p.Write {
-			if sandbox.Contains(boxes.dir, path) || sandbox.Contains(extra, path) || sandbox.Contains(path, boxes.dir) {
+			if sandbox.Contains(sandboxes.dir, path) || sandbox.Contains(extra, path) || sandbox.Contains(path, sandboxes.dir) {
 				t.Errorf("%s: it can change %s", kind, path)
 			}
 		}
-		for _, path := range []string{boxes.dir, extra} {
+		for _, path := range []string{sandboxes.dir, extra} {
 			if !slices.Contains(p.Read, path) {
 				t.Errorf("%s: it cannot read %s, but %q", kind, path, p.Read)
 			}

@@ -98,9 +98,9 @@ func (o Options) confinedProbe(servers []Configured) (
 	if err != nil {
 		return nil, nil, err
 	}
-	boxes := newSandboxes(c.servers, c, "")
+	sandboxes := newSandboxes(c.servers, c, "")
 	return func(c mcp.Config) mcp.Config {
 		c.ProjectSandbox = in
-		return c.Confined(boxes.programs().StartProgram)
-	}, boxes.discard, nil
+		return c.Confined(sandboxes.programs().StartProgram)
+	}, sandboxes.discard, nil
 }

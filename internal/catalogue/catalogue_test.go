@@ -181,7 +181,7 @@ func TestList(t *testing.T) {
 
 // A turn runs while somebody holds its session, and not because nobody has
 // written its end.
-func TestRunningIsAskedOfTheLock(t *testing.T) {
+func TestRunningFollowsTheLock(t *testing.T) {
 	dir := three(t)
 	c := open(t, dir)
 	running := func() bool {

@@ -62,11 +62,11 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	if err != nil || l.Sandbox == nil {
 		return json.Marshal(Denial{})
 	}
-	box, _, err := l.Sandbox(Confined{out.Sandbox, out.Secrets, dir})
+	policy, _, err := l.Sandbox(Confined{out.Sandbox, out.Secrets, dir})
 	if err != nil {
 		return nil, err
 	}
-	list, suspect := refusals(box, dir, out)
+	list, suspect := refusals(policy, dir, out)
 	d := Denial{Named: list}
 	known := l.sandboxed.of(r.Call)
 	if known.guard != nil {
@@ -84,7 +84,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 		}
 	}
 	if len(d.Named) == 0 && suspect && !out.Completed {
-		d.Bounds = bounds(box)
+		d.Bounds = bounds(policy)
 	}
 	return json.Marshal(d)
 }

@@ -105,7 +105,7 @@ func TestCutEverywhere(t *testing.T) {
 
 // People are told when the connection is lost, why and for how long it is tried
 // again, and when it is back; and when there is none any more.
-func TestNews(t *testing.T) {
+func TestConnectionChangesAreReported(t *testing.T) {
 	l := newLand(t)
 	news := make(chan ConnectionChange, 64)
 	r := l.remote(func(c *RemoteConfig) {
@@ -138,7 +138,7 @@ func TestNews(t *testing.T) {
 }
 
 // Where nothing comes any more over a stream that nobody has closed, that is said.
-func TestNewsOfSilence(t *testing.T) {
+func TestSilentStreamIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLand(t)
 		silent := &muted{}
@@ -222,17 +222,17 @@ type discard struct{}
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 func (discard) Close() error                   { return nil }
 
-// BenchmarkRemote is what a command and a call cost over hands on this machine.
+// BenchmarkRemote is what a command and a call cost over an executor on this machine.
 func BenchmarkRemote(b *testing.B) {
 	far := benchmarkRemote(b)
 	here := &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "bench"}
 	for _, h := range []struct {
-		name  string
-		hands Executor
+		name     string
+		executor Executor
 	}{{"here", here}, {"far", far}} {
 		b.Run("command/"+h.name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := h.hands.Start(b.Context(), Command{Script: "true", Dir: "/"})
+				p, err := h.executor.Start(b.Context(), Command{Script: "true", Dir: "/"})
 				await(b, p, err)
 			}
 		})
@@ -319,7 +319,7 @@ func TestCloseAsksNothing(t *testing.T) {
 	}
 }
 
-// letGo lets go of hands that take a while to end a command, has something happen to them
+// letGo closes a connection to an executor that takes a while to end a command, has something happen to it
 // meanwhile, and returns what Close says.
 func letGo(t *testing.T, happens func(*land)) error {
 	t.Helper()
@@ -342,14 +342,14 @@ func letGo(t *testing.T, happens func(*land)) error {
 	}
 }
 
-// Hands that die while they are let go of say nothing any more, and nobody waits for it.
+// An executor that dies during the close reports nothing, and nobody waits for it.
 func TestCloseOfTheDead(t *testing.T) {
 	if err := letGo(t, (*land).die); err != nil {
 		t.Error(err)
 	}
 }
 
-// A stream that is cut for good while the hands are let go of.
+// A stream that is cut for good during the close.
 func TestCloseIsCut(t *testing.T) {
 	if err := letGo(t, func(l *land) { l.close(true); l.cut() }); err == nil ||
 		!strings.Contains(err.Error(), "within") {
@@ -357,7 +357,7 @@ func TestCloseIsCut(t *testing.T) {
 	}
 }
 
-// ending waits until the hands end what a brain lets go of.
+// ending waits until the executor ends the commands of a closed connection.
 func (l *land) ending() {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {

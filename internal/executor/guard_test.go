@@ -50,7 +50,7 @@ func tree(t *testing.T, dir string) map[string]string {
 // outside is touched by that.
 func TestGuard(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // there are no boxes
+		return // there are no sandboxes
 	}
 	check := func(err error) {
 		t.Helper()

@@ -87,7 +87,7 @@ func BenchmarkLocal(b *testing.B) {
 			await(b, p, err)
 		}
 	})
-	b.Run("hands", func(b *testing.B) {
+	b.Run("remote", func(b *testing.B) {
 		for b.Loop() {
 			p, err := l.Start(b.Context(), Command{Script: "true", Dir: "/"})
 			await(b, p, err)

@@ -16,17 +16,17 @@ import (
 func TestMain(m *testing.M) {
 	proc.RunAsSupervisor()
 	if dir := os.Getenv(roleVariable); dir != "" {
-		playHands(dir)
+		playExecutor(dir)
 	}
 	os.Exit(leak.Run(m))
 }
 
-// roleVariable makes this test binary hands instead of testing, with a directory
+// roleVariable makes this test binary an executor instead of testing, with a directory
 // for their sockets.
-const roleVariable = "SETTLE_TEST_HANDS"
+const roleVariable = "SETTLE_TEST_EXECUTOR"
 
-// playHands is a small settle executor.
-func playHands(dir string) {
+// playExecutor is a small settle executor.
+func playExecutor(dir string) {
 	if _, err := proc.BecomeReaper(); err != nil {
 		panic(err)
 	}

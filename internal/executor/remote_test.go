@@ -21,7 +21,7 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// far away is a place with hands, and streams that a test can cut.
+// land is a machine with an executor, and streams that a test can cut.
 type land struct {
 	t        *testing.T
 	maintain time.Duration
@@ -42,7 +42,7 @@ func newLand(t *testing.T) *land {
 		dialed: make(chan struct{}, 1),
 		calls:  map[string]func(context.Context, Request) (json.RawMessage, error){},
 	}
-	l.server = l.hands()
+	l.server = l.executor()
 	t.Cleanup(func() {
 		l.cut()
 		l.mu.Lock()
@@ -54,7 +54,7 @@ func newLand(t *testing.T) *land {
 	return l
 }
 
-func (l *land) hands() *Server {
+func (l *land) executor() *Server {
 	local := local(l.t)
 	local.Calls = l.calls
 	dir := l.t.TempDir()
@@ -66,11 +66,11 @@ func (l *land) hands() *Server {
 	}
 }
 
-// die replaces the hands by others, as if they had been killed.
+// die replaces the executor by another one, as if it had been killed.
 func (l *land) die() {
 	l.mu.Lock()
 	old := l.server
-	l.server = l.hands()
+	l.server = l.executor()
 	l.mu.Unlock()
 	l.cut()
 	old.Close()
@@ -354,14 +354,14 @@ func TestLease(t *testing.T) {
 	if exit := p.Exit(); exit.Code != 5 || !strings.HasSuffix(out.String(), "bye\n") || p.Lost() != "" {
 		t.Errorf("got %+v, %q, lost %q", exit, out.String(), p.Lost())
 	}
-	q, _ := begin(t, r, "exit 4", nil) // the same hands work on
+	q, _ := begin(t, r, "exit 4", nil) // the same executor works on
 	if exit := wait(t, q); exit.Code != 4 {
 		t.Errorf("got %+v", exit)
 	}
 }
 
-// Hands that died: nobody knows, and others work on.
-func TestOtherHands(t *testing.T) {
+// If the executor died, the outcome of its calls is unknown, and another executor runs later calls.
+func TestReplacedExecutorLosesRunningCalls(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
 	asked := make(chan struct{})
@@ -393,8 +393,8 @@ func TestOtherHands(t *testing.T) {
 	}
 }
 
-// Hands that are out of reach for longer than the lease.
-func TestAway(t *testing.T) {
+// An executor that is out of reach for longer than the lease.
+func TestRemoteUnreachableBeyondLease(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(func(c *RemoteConfig) { c.Bound = 20 * time.Millisecond })
 	p, out := begin(t, r, "echo on; sleep 1000", nil)

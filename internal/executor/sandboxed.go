@@ -113,19 +113,19 @@ func (l *Local) startInSandboxOnce(
 		}
 		w.repositories = l.Repositories
 	}
-	box, env, err := l.Sandbox(c)
+	policy, env, err := l.Sandbox(c)
 	if err != nil {
 		w.end()
 		return nil, fmt.Errorf("cannot confine the command: %w", err)
 	}
-	spec.Sandbox, spec.Env = &box, overrideEnv(spec.Env, env)
+	spec.Sandbox, spec.Env = &policy, overrideEnv(spec.Env, env)
 	if c.Secrets == event.SecretsWithheld {
 		spec.Confirm = func() error { // what has moved since the search has no mount over it
 			later, _, err := l.Sandbox(c)
 			if err != nil {
 				return fmt.Errorf("cannot confine the command: %w", err)
 			}
-			return box.Unhidden(later)
+			return policy.Unhidden(later)
 		}
 	}
 	return l.startSandboxed(ctx, call, spec, w)
@@ -162,18 +162,18 @@ func (l *Local) startSandboxed(
 
 // useProxy passes the address of the proxy to a command.
 func useProxy(spec *proc.Spec, proxy *egress.Proxy) error {
-	box := *spec.Sandbox
-	port, err := proc.ProxyPort(box, proxy)
+	policy := *spec.Sandbox
+	port, err := proc.ProxyPort(policy, proxy)
 	if err != nil {
 		return err
 	}
-	box.Port, spec.ProxyListener = port, proxy.ServeFile
+	policy.Port, spec.ProxyListener = port, proxy.ServeFile
 	more := proxy.Env(port)
 	if name, variable := sshProxyCommand(spec.Env); variable != "" {
-		box.Read = append(slices.Clip(box.Read), name)
+		policy.Read = append(slices.Clip(policy.Read), name)
 		more = append(more, variable)
 	}
-	spec.Sandbox, spec.Env = &box, overrideEnv(spec.Env, more)
+	spec.Sandbox, spec.Env = &policy, overrideEnv(spec.Env, more)
 	return nil
 }
 

@@ -38,9 +38,9 @@ func greeter(t *testing.T) net.Listener {
 	return l
 }
 
-// proxied are hands whose commands reach good.test through their gate. Names of
+// proxied is an executor whose commands reach good.test through its egress proxy. Names of
 // private.test lead to this machine.
-func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
+func proxied(t *testing.T, apart bool) (executor *Local, dir string) {
 	t.Helper()
 	server := greeter(t)
 	hosts, err := egress.ParseList([]string{"good.test", "private.test"})
@@ -70,7 +70,7 @@ func proxied(t *testing.T, apart bool) (hands *Local, dir string) {
 	return l, dir
 }
 
-// apart says in which boxes a proxied command can be had here.
+// apart says in which sandboxes a proxied command is available here.
 func apart(t *testing.T) []bool {
 	t.Helper()
 	var list []bool

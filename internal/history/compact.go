@@ -131,8 +131,8 @@ func compactedText(c event.HistoryChanged) string {
 	if c.Summary != "" {
 		fmt.Fprintf(&b, "\n\n<summary>\n%s\n</summary>", strings.TrimSpace(c.Summary))
 	}
-	if c.Ledger != "" {
-		fmt.Fprintf(&b, "\n\n<digest>\n%s\n</digest>", strings.TrimSpace(c.Ledger))
+	if c.Digest != "" {
+		fmt.Fprintf(&b, "\n\n<digest>\n%s\n</digest>", strings.TrimSpace(c.Digest))
 	}
 	return b.String()
 }

@@ -206,7 +206,7 @@ func TestMatchers(t *testing.T) {
 }
 
 // A hook that protects a file receives each file of a patch.
-func TestPatchIsToldFileByFile(t *testing.T) {
+func TestHookReceivesPatchFileByFile(t *testing.T) {
 	b := newBench(t, before("Edit|Write", "guard"))
 	b.runner.answers["guard"] = func(in map[string]any) (hooks.Result, error) {
 		input, _ := in["tool_input"].(map[string]any)

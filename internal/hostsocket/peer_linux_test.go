@@ -20,9 +20,9 @@ func TestServerRefusesSandboxedPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := sandbox.ReadOnly("", "", "/")
-	box.Network = sandbox.Online
-	for name, policy := range map[string]*sandbox.Policy{"free": nil, "sandboxed": &box} {
+	readOnly := sandbox.ReadOnly("", "", "/")
+	readOnly.Network = sandbox.Online
+	for name, policy := range map[string]*sandbox.Policy{"free": nil, "sandboxed": &readOnly} {
 		out, err := proc.Run(
 			t.Context(),
 			proc.Command{Argv: []string{program, joinRole, s.path}, Dir: "/", Sandbox: policy},

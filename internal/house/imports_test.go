@@ -10,7 +10,7 @@ import (
 // floors are the rows of DESIGN.md, section 2, from the top. A package may
 // import what is on a lower floor, and what is in its own room: a room is the
 // folder named here with everything below it. Of a name that ends in "/", each
-// folder is a room: no face imports another.
+// folder is a room: no frontend imports another.
 func floors() [][]string {
 	return [][]string{
 		{"cmd", "clients"},

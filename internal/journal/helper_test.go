@@ -54,7 +54,7 @@ func play(role string, args []string) int {
 	case "reused":
 		err = pretend(l, func(id *event.Identity) { id.Started++ })
 	case "embeds":
-		if err = l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid(), Process: proc.Self(), Face: event.FaceLibrary}})); err == nil {
+		if err = l.Update(one(event.Event{Data: event.SessionOpened{PID: os.Getpid(), Process: proc.Self(), Frontend: event.FrontendLibrary}})); err == nil {
 			fmt.Println("held")
 			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 			err = l.Close(ctx)

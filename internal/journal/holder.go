@@ -43,7 +43,7 @@ func findHolder(f *os.File, path string) holder {
 				pid:      opened.PID,
 				process:  opened.Process,
 				recorded: opened.Process,
-				embeds:   opened.Face == event.FaceLibrary,
+				embeds:   opened.Frontend == event.FrontendLibrary,
 			}
 		}
 	case proc.Unknown:

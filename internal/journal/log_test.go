@@ -198,7 +198,7 @@ func TestFloodIsMerged(t *testing.T) {
 
 // What somebody has seen as event n is not changed by text that comes later,
 // so that a subscription from n continues what was seen.
-func TestWhatWasSeenIsSealed(t *testing.T) {
+func TestSeenEventsDoNotChange(t *testing.T) {
 	looks := map[string]func(l *Log, look func(event.State)){
 		"view": (*Log).View,
 		"update": func(l *Log, look func(event.State)) {
@@ -213,12 +213,12 @@ func TestWhatWasSeenIsSealed(t *testing.T) {
 	}
 	for name, look := range looks {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { checkSealed(t, look) })
+			synctest.Test(t, func(t *testing.T) { checkUnchanged(t, look) })
 		})
 	}
 }
 
-func checkSealed(t *testing.T, look func(l *Log, look func(event.State))) {
+func checkUnchanged(t *testing.T, look func(l *Log, look func(event.State))) {
 	t.Helper()
 	g := newGate()
 	l := New(g, event.State{Session: "s1"})

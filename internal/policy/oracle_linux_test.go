@@ -175,7 +175,7 @@ type world struct {
 	confinement     *sandbox.Policy // of all commands; nil for none
 }
 
-// newBoxedWorld returns a world whose commands run in the sandbox of reading commands.
+// newSandboxedWorld returns a world whose commands run in the sandbox of reading commands.
 func newSandboxedWorld(t testing.TB, kind string) *world {
 	w := newWorld(t, kind)
 	confinement := sandbox.ReadOnly(

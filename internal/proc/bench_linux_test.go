@@ -74,15 +74,15 @@ func BenchmarkCallsAtOnce(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(bare), "x-bare-wall")
 }
 
-// BenchmarkBoxedCall is a command in each kind of sandbox, and by how much the median is
+// BenchmarkSandboxedCall is a command in each kind of sandbox, and by how much the median is
 // more than that of one without.
-func BenchmarkBoxedCall(b *testing.B) {
+func BenchmarkSandboxedCall(b *testing.B) {
 	if err := Confines(); err != nil {
 		b.Fatal(err)
 	}
-	run := func(box *sandbox.Policy) {
+	run := func(policy *sandbox.Policy) {
 		spec := sh("true")
-		spec.Sandbox = box
+		spec.Sandbox = policy
 		p, err := Start(b.Context(), spec)
 		if err != nil {
 			b.Fatal(err)
@@ -94,12 +94,12 @@ func BenchmarkBoxedCall(b *testing.B) {
 	workspace.View, workspace.OwnNetwork = true, true
 	readingAlone, workspaceAlone := reading, workspace
 	readingAlone.OwnProcesses, workspaceAlone.OwnProcesses = true, true
-	boxes := []*sandbox.Policy{nil, &reading, &readingAlone, &workspace, &workspaceAlone}
-	times := make([][]time.Duration, len(boxes))
+	policies := []*sandbox.Policy{nil, &reading, &readingAlone, &workspace, &workspaceAlone}
+	times := make([][]time.Duration, len(policies))
 	for b.Loop() {
-		for _, i := range rand.Perm(len(boxes)) { // the machine's load is the same for all, and so is what others left to clean up
+		for _, i := range rand.Perm(len(policies)) { // the machine's load is the same for all, and so is what others left to clean up
 			from := time.Now()
-			run(boxes[i])
+			run(policies[i])
 			times[i] = append(times[i], time.Since(from))
 		}
 	}

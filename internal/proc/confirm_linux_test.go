@@ -15,9 +15,9 @@ func TestStartIsConfirmed(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	policy := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
 	spec := sh("touch started")
-	spec.Dir, spec.Sandbox = dir, &box
+	spec.Dir, spec.Sandbox = dir, &policy
 	started := func() bool {
 		_, err := os.Stat(filepath.Join(dir, "started"))
 		return err == nil
@@ -48,10 +48,10 @@ func TestStartReportsChangedFile(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	box := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
-	box.Hide = []sandbox.Hidden{{Path: filepath.Join(dir, "gone"), Device: 1, Inode: 1}}
+	policy := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
+	policy.Hide = []sandbox.Hidden{{Path: filepath.Join(dir, "gone"), Device: 1, Inode: 1}}
 	spec := sh("true")
-	spec.Dir, spec.Sandbox = dir, &box
+	spec.Dir, spec.Sandbox = dir, &policy
 	_, err := Start(t.Context(), spec)
 	if changed := (*sandbox.ChangedError)(nil); !errors.As(err, &changed) {
 		t.Errorf("start: %v", err)
@@ -64,11 +64,11 @@ func TestSandboxRefusesPrivilegedModes(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	policy := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
 	spec := sh(
 		"touch f; mkdir d; chmod 755 f && chmod 1777 d && echo usual; for m in 4755 2755 6755; do chmod $m f && echo set; done; chmod 2777 d && echo set; mkdir -m 2777 e; true",
 	)
-	spec.Dir, spec.Sandbox = dir, &box
+	spec.Dir, spec.Sandbox = dir, &policy
 	p, out := begin(t, spec)
 	out.await(t, "usual\n")
 	wait(t, p)
@@ -87,10 +87,10 @@ func TestStandardInputIsInView(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	box := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
-	box.View = true
+	policy := sandbox.Workspace("", os.Getenv("PATH"), []string{dir}, []string{dir})
+	policy.View = true
 	spec := sh("chmod 0666 /proc/self/fd/0 && touch changed; cat; true")
-	spec.Dir, spec.Sandbox = dir, &box
+	spec.Dir, spec.Sandbox = dir, &policy
 	p, _ := begin(t, spec)
 	wait(t, p)
 	if _, err := os.Stat(filepath.Join(dir, "changed")); err == nil {

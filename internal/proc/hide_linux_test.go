@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// hidingBox returns a folder with files that are hidden, and a box that hides them.
-func hidingBox(t *testing.T, p sandbox.Policy) (dir string, box sandbox.Policy) {
+// hidingPolicy returns a folder with files that are hidden, and a sandbox that hides them.
+func hidingPolicy(t *testing.T, p sandbox.Policy) (dir string, policy sandbox.Policy) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -28,21 +28,21 @@ func hidingBox(t *testing.T, p sandbox.Policy) (dir string, box sandbox.Policy) 
 	if err := os.Symlink(".env", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	box = sandbox.ReadOnly("", os.Getenv("PATH"), dir)
-	if box.View = p.View; len(p.Write) > 0 {
-		box.Write = []string{dir}
+	policy = sandbox.ReadOnly("", os.Getenv("PATH"), dir)
+	if policy.View = p.View; len(p.Write) > 0 {
+		policy.Write = []string{dir}
 	}
 	for _, name := range []string{".env", "sub/server.pem", "b\xffd/key", ".ssh"} {
 		hidden, err := sandbox.Find(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		box.Hide = append(box.Hide, hidden)
+		policy.Hide = append(policy.Hide, hidden)
 	}
-	return dir, box
+	return dir, policy
 }
 
-// hidingKinds are the boxes that can hide files on this machine.
+// hidingKinds are the sandboxes that can hide files on this machine.
 func hidingKinds(t *testing.T) map[string]sandbox.Policy {
 	t.Helper()
 	kinds := map[string]sandbox.Policy{}
@@ -57,16 +57,16 @@ func hidingKinds(t *testing.T) map[string]sandbox.Policy {
 }
 
 // What is hidden cannot be opened by any name, and all that is beside it can.
-func TestBoxHidesFiles(t *testing.T) {
+func TestSandboxHidesFiles(t *testing.T) {
 	const steal = `cat .env link b?d/key b*/key sub/server.pem .ssh/id_x sub/../.env $PWD/.env /proc/self/cwd/.env; cat <.env; ln .env hard && cat hard; ln -s .env soft; cat soft
 mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; mv sub under; cat under/server.pem; cp .env copy; tar cf - . ; grep -r SECRET .; chmod 600 .env; dd if=.env`
 	for name, p := range hidingKinds(t) {
 		t.Run(name, func(t *testing.T) {
-			dir, box := hidingBox(t, p)
+			dir, policy := hidingPolicy(t, p)
 			for script, want := range map[string]string{steal: "denied", "cat file sub/deep/file; ls -a; ls sub": "plain"} {
 				out, err := Run(
 					t.Context(),
-					Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: os.Environ(), Sandbox: &box},
+					Command{Argv: []string{"sh", "-c", script}, Dir: dir, Env: os.Environ(), Sandbox: &policy},
 				)
 				if err != nil {
 					t.Fatal(err)
@@ -75,24 +75,24 @@ mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; 
 				if strings.Contains(got, "SECRET") || !strings.Contains(got, want) {
 					t.Errorf("%q: %s", script, got)
 				}
-				dir, box = hidingBox(t, p)
+				dir, policy = hidingPolicy(t, p)
 			}
 		})
 	}
 }
 
 // A command reads another content instead of a file, and cannot take it away.
-func TestBoxShowsOtherContent(t *testing.T) {
+func TestSandboxShowsOtherContent(t *testing.T) {
 	const steal = `cat .env; cat <link; mv .env moved; cat moved; echo x >>.env
 mv sub under; cat under/*; umount .env; ls /proc/self/fd; cat file`
 	for name, p := range hidingKinds(t) {
 		t.Run(name, func(t *testing.T) {
-			dir, box := hidingBox(t, p)
-			for i := range box.Hide[:2] {
-				box.Hide[i].Content = []byte("SHOWN\n")
+			dir, policy := hidingPolicy(t, p)
+			for i := range policy.Hide[:2] {
+				policy.Hide[i].Content = []byte("SHOWN\n")
 			}
 			out, err := Run(t.Context(), Command{
-				Argv: []string{"sh", "-c", steal}, Dir: dir, Env: os.Environ(), Sandbox: &box,
+				Argv: []string{"sh", "-c", steal}, Dir: dir, Env: os.Environ(), Sandbox: &policy,
 			})
 			if !p.View {
 				if err == nil || !strings.Contains(err.Error(), "takes a view of the files") {
@@ -114,7 +114,7 @@ mv sub under; cat under/*; umount .env; ls /proc/self/fd; cat file`
 
 // A file that was put in the place of a hidden one since that was found is a reason not
 // to start.
-func TestBoxRefusesReplacedFiles(t *testing.T) {
+func TestSandboxRefusesReplacedFiles(t *testing.T) {
 	for name, p := range hidingKinds(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, change := range []func(path string) error{
@@ -132,13 +132,13 @@ func TestBoxRefusesReplacedFiles(t *testing.T) {
 					return os.Symlink(path+".moved", path)
 				},
 			} {
-				dir, box := hidingBox(t, p)
+				dir, policy := hidingPolicy(t, p)
 				if err := change(filepath.Join(dir, ".env")); err != nil {
 					t.Fatal(err)
 				}
 				out, err := Run(
 					t.Context(),
-					Command{Argv: []string{"sh", "-c", "cat .env*"}, Dir: dir, Env: os.Environ(), Sandbox: &box},
+					Command{Argv: []string{"sh", "-c", "cat .env*"}, Dir: dir, Env: os.Environ(), Sandbox: &policy},
 				)
 				if err == nil || !strings.Contains(err.Error(), "moved or replaced") {
 					t.Errorf("%v, %s", err, out.Stdout)
@@ -149,12 +149,12 @@ func TestBoxRefusesReplacedFiles(t *testing.T) {
 }
 
 // A folder that commands may change hides nothing without a view of the files.
-func TestBoxHidesNothingWithoutView(t *testing.T) {
+func TestSandboxHidesNothingWithoutView(t *testing.T) {
 	if Confines() != nil {
 		return
 	}
-	dir, box := hidingBox(t, sandbox.Policy{Write: []string{"/"}})
-	if _, err := Run(t.Context(), Command{Argv: []string{"cat", "file"}, Dir: dir, Sandbox: &box}); err == nil ||
+	dir, policy := hidingPolicy(t, sandbox.Policy{Write: []string{"/"}})
+	if _, err := Run(t.Context(), Command{Argv: []string{"cat", "file"}, Dir: dir, Sandbox: &policy}); err == nil ||
 		!strings.Contains(err.Error(), "cannot hide files") {
 		t.Error(err)
 	}

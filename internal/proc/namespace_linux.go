@@ -21,14 +21,14 @@ import (
 // which are the host's.
 
 // namespaces lets a supervisor start in the namespaces that its command's sandbox needs.
-func namespaces(cmd *exec.Cmd, box *sandbox.Policy) {
-	if box == nil || !box.View && !box.OwnNetwork && !box.OwnProcesses {
+func namespaces(cmd *exec.Cmd, policy *sandbox.Policy) {
+	if policy == nil || !policy.View && !policy.OwnNetwork && !policy.OwnProcesses {
 		return
 	}
 	if !sandbox.Administers() {
 		inUserNamespace(cmd.SysProcAttr)
 	}
-	if box.OwnProcesses {
+	if policy.OwnProcesses {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWPID
 	}
 }

@@ -86,17 +86,17 @@ func runProbe(ctx context.Context, p sandbox.Policy, proxy uint16) (tried int, e
 	if b.Server, err = listenHere(server); err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	box := sandbox.ReadOnly("", "", b.Room)
-	if box.Network, box.Port = p.Network, proxy; b.Writes {
-		box.Write, box.Protect = []string{b.Room}, []string{filepath.Join(b.Room, "keeper", "kept")}
+	policy := sandbox.ReadOnly("", "", b.Room)
+	if policy.Network, policy.Port = p.Network, proxy; b.Writes {
+		policy.Write, policy.Protect = []string{b.Room}, []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
-	return sendProbe(ctx, b, box)
+	return sendProbe(ctx, b, policy)
 }
 
-func sendProbe(ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy) (tried int, err error) {
+func sendProbe(ctx context.Context, b sandbox.ProbeTarget, policy sandbox.Policy) (tried int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	path, argv, err := confined(box, "/bin/sh", []string{"sh", "-c", sandbox.ProbeScript(b)})
+	path, argv, err := confined(policy, "/bin/sh", []string{"sh", "-c", sandbox.ProbeScript(b)})
 	if err != nil {
 		return 0, err
 	}

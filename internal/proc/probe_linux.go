@@ -47,25 +47,25 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
 	defer func() { _ = unix.Close(listener) }()
-	box := sandbox.ReadOnly("", "", b.Room, selfExe)
-	if box.Network = p.Network; b.Writes {
-		box.Write = []string{b.Room}
+	policy := sandbox.ReadOnly("", "", b.Room, selfExe)
+	if policy.Network = p.Network; b.Writes {
+		policy.Write = []string{b.Room}
 	}
-	if box.View = p.View; b.View {
-		box.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
+	if policy.View = p.View; b.View {
+		policy.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 	}
-	box.OwnNetwork, box.OwnProcesses = p.OwnNetwork, p.OwnProcesses
+	policy.OwnNetwork, policy.OwnProcesses = p.OwnNetwork, p.OwnProcesses
 	if b.Hides {
 		for _, name := range []string{"hidden", "closed", "above/hidden"} {
 			hidden, err := sandbox.Find(filepath.Join(b.Room, name))
 			if err != nil {
 				return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 			}
-			box.Hide = append(box.Hide, hidden)
+			policy.Hide = append(policy.Hide, hidden)
 		}
 	}
 	if p.Network != sandbox.Proxied {
-		return runProbe(ctx, b, box, nil)
+		return runProbe(ctx, b, policy, nil)
 	}
 	server, err := unix.Socket(
 		unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0,
@@ -77,11 +77,11 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	if b.Server, err = listenHere(server); err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	if box.Port, err = ProxyPort(box, gate); err != nil {
+	if policy.Port, err = ProxyPort(policy, gate); err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	b.Proxy = gate.URL(box.Port)
-	return runProbe(ctx, b, box, gate.ServeFile)
+	b.Proxy = gate.URL(policy.Port)
+	return runProbe(ctx, b, policy, gate.ServeFile)
 }
 
 // listenIn opens a datagram socket at a path in a folder; nothing reads it.
@@ -104,7 +104,7 @@ func listenIn(dir string) (socket int, err error) {
 
 // runProbe runs the probe in a sandbox.
 func runProbe(
-	ctx context.Context, b sandbox.ProbeTarget, box sandbox.Policy, door func(*os.File),
+	ctx context.Context, b sandbox.ProbeTarget, policy sandbox.Policy, proxyListener func(*os.File),
 ) (tried int, err error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
@@ -118,8 +118,8 @@ func runProbe(
 			Argv:          []string{selfExe, sandbox.ProbeName, string(raw)},
 			Dir:           "/",
 			Env:           []string{"GOMAXPROCS=1"},
-			Sandbox:       &box,
-			ProxyListener: door,
+			Sandbox:       &policy,
+			ProxyListener: proxyListener,
 		},
 	)
 	var e sandbox.Escapes

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// C22: a box that is as it says holds the canary, and one that is not is found out.
+// C22: a sandbox that is as it says passes the probe, and one that is not is found out.
 func TestProve(t *testing.T) {
 	if missing := Confines(); missing != nil {
 		t.Log(missing)
@@ -59,9 +59,9 @@ func TestProve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		box := sandbox.ReadOnly("", "", b.Room, selfExe)
-		hole(&b, &box)
-		if _, err := runProbe(t.Context(), b, box, nil); err == nil || !strings.Contains(err.Error(), want) {
+		policy := sandbox.ReadOnly("", "", b.Room, selfExe)
+		hole(&b, &policy)
+		if _, err := runProbe(t.Context(), b, policy, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		_ = unix.Close(listener)
@@ -82,7 +82,7 @@ func TestProbeScriptInSandbox(t *testing.T) {
 	top := t.TempDir()
 	for _, p := range []sandbox.Policy{{}, {Write: []string{"/"}, View: true}} {
 		if _, err := Prove(t.Context(), p, nil); err != nil {
-			continue // the kernel has no such box
+			continue // the kernel has no such sandbox
 		}
 		b := sandbox.ProbeTarget{
 			Dir:    filepath.Join(top, "out"),
@@ -95,9 +95,9 @@ func TestProbeScriptInSandbox(t *testing.T) {
 		if err := writeProbeFiles(b); err != nil {
 			t.Fatal(err)
 		}
-		box := sandbox.ReadOnly("", os.Getenv("PATH"), b.Room)
+		policy := sandbox.ReadOnly("", os.Getenv("PATH"), b.Room)
 		if p.View {
-			box.Write, box.View, box.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
+			policy.Write, policy.View, policy.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
 		}
 		out, err := Run(
 			t.Context(),
@@ -105,7 +105,7 @@ func TestProbeScriptInSandbox(t *testing.T) {
 				Argv:    []string{"/bin/sh", "-c", sandbox.ProbeScript(b)},
 				Dir:     "/",
 				Env:     []string{"PATH=" + os.Getenv("PATH")},
-				Sandbox: &box,
+				Sandbox: &policy,
 			},
 		)
 		if err != nil {

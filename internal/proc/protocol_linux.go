@@ -78,14 +78,14 @@ func (o startOrder) mapped(form func(string) string) startOrder {
 	}
 	o.Path, o.Dir, o.Argv, o.Env = form(o.Path), form(o.Dir), each(o.Argv), each(o.Env)
 	if o.Sandbox != nil {
-		box := *o.Sandbox
-		box.Read, box.Write = each(box.Read), each(box.Write)
-		box.Protect, box.Pinned = each(box.Protect), each(box.Pinned)
-		box.Hide = slices.Clone(box.Hide)
-		for i := range box.Hide {
-			box.Hide[i].Path = form(box.Hide[i].Path)
+		policy := *o.Sandbox
+		policy.Read, policy.Write = each(policy.Read), each(policy.Write)
+		policy.Protect, policy.Pinned = each(policy.Protect), each(policy.Pinned)
+		policy.Hide = slices.Clone(policy.Hide)
+		for i := range policy.Hide {
+			policy.Hide[i].Path = form(policy.Hide[i].Path)
 		}
-		o.Sandbox = &box
+		o.Sandbox = &policy
 	}
 	return o
 }

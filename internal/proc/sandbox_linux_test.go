@@ -9,16 +9,16 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// C22: a boxed command can do what its box allows, and so can what it leaves
+// C22: a sandboxed command can do what its sandbox allows, and so can what it leaves
 // behind; where it cannot be confined, it does not start. Its supervisor is not
 // confined, and ends it as any other.
-func TestBox(t *testing.T) {
+func TestSandboxedCommandKeepsPolicy(t *testing.T) {
 	dir := t.TempDir()
-	box := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
+	policy := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
 	spec := sh(
 		"echo read >&2; cat known; touch new || echo refused; (setsid sleep 1000 &); (sleep 0.01; touch later) & sleep 1000",
 	)
-	spec.Dir, spec.Sandbox = dir, &box
+	spec.Dir, spec.Sandbox = dir, &policy
 	if err := os.WriteFile(filepath.Join(dir, "known"), []byte("content\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -42,17 +42,17 @@ func TestBox(t *testing.T) {
 	}
 }
 
-// What cannot be executed is told as without a box.
-func TestBoxedProgramIsMissing(t *testing.T) {
+// What cannot be executed is told as without a sandbox.
+func TestSandboxedProgramIsMissing(t *testing.T) {
 	dir := t.TempDir()
-	box := sandbox.ReadOnly("", "", dir)
+	policy := sandbox.ReadOnly("", "", dir)
 	outside := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Start(t.Context(), Spec{Argv: []string{outside}, Dir: dir, Sandbox: &box})
+	_, err := Start(t.Context(), Spec{Argv: []string{outside}, Dir: dir, Sandbox: &policy})
 	if err == nil {
-		t.Fatal("a program outside of the box was started")
+		t.Fatal("a program outside of the sandbox was started")
 	}
 	if Confines() == nil && !strings.Contains(err.Error(), "permission denied") {
 		t.Error(err)
@@ -60,7 +60,7 @@ func TestBoxedProgramIsMissing(t *testing.T) {
 }
 
 // A program without supervisors confines nothing, and says so.
-func TestBoxWithoutSupervisor(t *testing.T) {
+func TestSandboxWithoutSupervisor(t *testing.T) {
 	host.supervised.Store(false)
 	defer host.supervised.Store(true)
 	spec := sh("true")

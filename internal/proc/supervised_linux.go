@@ -87,7 +87,7 @@ func startSupervised(ctx context.Context, spec Spec) (*Process, error) {
 		std.closeOurs()
 		return nil, err
 	}
-	if err := k.openDoor(spec); err != nil {
+	if err := k.passProxyListener(spec); err != nil {
 		k.discard()
 		std.closeOurs()
 		return nil, err
@@ -154,21 +154,21 @@ func (k *supervisedProcess) receive(buf []byte) (n int, err error) {
 	return n, cmp.Or(err, failed)
 }
 
-// openDoor passes on the socket at which the command expects its proxy, or closes it.
-func (k *supervisedProcess) openDoor(spec Spec) error {
-	doors := k.from.foreign
+// passProxyListener passes on the socket at which the command expects its proxy, or closes it.
+func (k *supervisedProcess) passProxyListener(spec Spec) error {
+	listeners := k.from.foreign
 	k.from.foreign = nil
 	if spec.Sandbox == nil || !spec.Sandbox.OwnNetwork || spec.Sandbox.Network != sandbox.Proxied ||
 		spec.ProxyListener == nil {
-		for _, fd := range doors {
+		for _, fd := range listeners {
 			_ = unix.Close(fd)
 		}
 		return nil
 	}
-	if len(doors) != 1 {
+	if len(listeners) != 1 {
 		return errors.New("the supervisor has opened no socket for the proxy")
 	}
-	spec.ProxyListener(os.NewFile(uintptr(doors[0]), "door"))
+	spec.ProxyListener(os.NewFile(uintptr(listeners[0]), "proxy listener"))
 	return nil
 }
 

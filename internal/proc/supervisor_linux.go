@@ -161,9 +161,9 @@ func (w *supervisor) start(o *startOrder, in *lines) error {
 			return err
 		}
 	}
-	w.sendReport(report{Started: &startedReport{PID: seen}}, child.door)
-	if child.door >= 0 {
-		_ = unix.Close(child.door)
+	w.sendReport(report{Started: &startedReport{PID: seen}}, child.proxyListener)
+	if child.proxyListener >= 0 {
+		_ = unix.Close(child.proxyListener)
 	}
 	return nil
 }
@@ -184,10 +184,11 @@ func (w *supervisor) confirm(o *startOrder, in *lines) error {
 	return nil
 }
 
-// child is the result of fork. door is the socket at which the command expects its proxy, or -1.
+// child is the result of fork. proxyListener is the socket at which the command expects its
+// proxy, or -1.
 type child struct {
-	pid, door int
-	err       error
+	pid, proxyListener int
+	err                error
 }
 
 // fork starts the command. A sandboxed command starts from a thread of its own, which the
@@ -210,7 +211,7 @@ func fork(o *startOrder, attr *syscall.ProcAttr, confirm func() error) child {
 	go func() { // ends with the supervisor
 		runtime.LockOSThread()
 		var c child
-		if c.door, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {
+		if c.proxyListener, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {
 			c.err = fmt.Errorf("cannot confine the command: %w", c.err)
 		} else {
 			confined <- struct{}{}

@@ -80,22 +80,22 @@ const UntestedNote = ""
 // locked the thread, and must never unlock it. After an error, the thread can be partly confined
 // and must not be used.
 //
-// In a network of its own, a proxied command finds its proxy at the listening socket door; -1 if
-// there is none.
-func Enter(p Policy) (door int, err error) {
+// In a network of its own, a proxied command finds its proxy at proxyListener, a listening socket;
+// -1 if there is none.
+func Enter(p Policy) (proxyListener int, err error) {
 	if err := Check(); err != nil {
 		return -1, err
 	}
-	if door, err = enterNetwork(p); err != nil {
+	if proxyListener, err = enterNetwork(p); err != nil {
 		return -1, err
 	}
 	if err := confine(p); err != nil {
-		if door >= 0 {
-			_ = unix.Close(door)
+		if proxyListener >= 0 {
+			_ = unix.Close(proxyListener)
 		}
 		return -1, err
 	}
-	return door, nil
+	return proxyListener, nil
 }
 
 func confine(p Policy) error {

@@ -8,11 +8,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == boxed {
-		inBox()
+	if len(os.Args) > 1 && os.Args[1] == sandboxedArg {
+		runSandboxed()
 	}
 	os.Exit(leak.Run(m))
 }
 
-// boxed is the first argument of the test's binary, run anew in a box.
-const boxed = "run-in-a-box"
+// sandboxedArg is the first argument of the test's binary, run in a sandbox.
+const sandboxedArg = "run-in-a-sandbox"

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterNetwork gives the calling thread a network of its own, if the policy has one. door is the
-// listening socket for the proxy; -1 if there is none.
-func enterNetwork(p Policy) (door int, err error) {
+// enterNetwork gives the calling thread a network of its own, if the policy has one.
+// proxyListener is the listening socket for the proxy; -1 if there is none.
+func enterNetwork(p Policy) (proxyListener int, err error) {
 	if !p.OwnNetwork {
 		return -1, nil
 	}
@@ -21,7 +21,7 @@ func enterNetwork(p Policy) (door int, err error) {
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("cannot open a door to the proxy: %w", err)
+		return -1, fmt.Errorf("cannot open a listener for the proxy: %w", err)
 	}
 	if err = enableInterface(fd, "lo"); err == nil {
 		err = unix.Bind(fd, &unix.SockaddrInet4{Port: int(p.Port), Addr: [4]byte{127, 0, 0, 1}})
@@ -31,7 +31,7 @@ func enterNetwork(p Policy) (door int, err error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return -1, fmt.Errorf("cannot open a door to the proxy: %w", err)
+		return -1, fmt.Errorf("cannot open a listener for the proxy: %w", err)
 	}
 	return fd, nil
 }

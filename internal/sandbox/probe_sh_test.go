@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The canary in shell finds every way out where there is no box, and says when it
+// The probe in shell finds every way out where there is no sandbox, and says when it
 // could not even do what one allows.
 func TestProbeScript(t *testing.T) {
 	outside := []string{

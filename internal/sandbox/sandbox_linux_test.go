@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inBox is the test's binary in a box: it executes its arguments, or tries the
+// runSandboxed is the test's binary in a sandbox: it executes its arguments, or tries the
 // system calls by itself.
-func inBox() {
+func runSandboxed() {
 	runtime.LockOSThread()
 	var p Policy
 	if err := json.Unmarshal([]byte(os.Args[2]), &p); err != nil {
@@ -53,7 +53,7 @@ func confines(t *testing.T) bool {
 	return false
 }
 
-// run runs a command in a box, or, without a policy, outside of one.
+// run runs a command in a sandbox, or, without a policy, outside of one.
 func run(t *testing.T, p *Policy, dir string, argv ...string) (string, error) {
 	t.Helper()
 	if p == nil {
@@ -63,7 +63,7 @@ func run(t *testing.T, p *Policy, dir string, argv ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{boxed, string(raw)}, argv...)...)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{sandboxedArg, string(raw)}, argv...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -115,7 +115,7 @@ func snapshot(t *testing.T, dirs ...string) string {
 	return strings.Join(all, "\n")
 }
 
-// What reading takes works in the box.
+// What reading takes works in the sandbox.
 func TestReads(t *testing.T) {
 	if !confines(t) {
 		return
@@ -139,7 +139,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// What changes or shows something outside of the policy works without the box,
+// What changes or shows something outside of the policy works without the sandbox,
 // and does nothing within.
 func TestEscapes(t *testing.T) {
 	if !confines(t) {

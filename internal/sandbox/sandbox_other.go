@@ -13,7 +13,7 @@ func Check() error { return errNone }
 func Layers() []string { return nil }
 
 // Enter always fails.
-func Enter(Policy) (door int, err error) { return -1, errNone }
+func Enter(Policy) (proxyListener int, err error) { return -1, errNone }
 
 // ViewLayer names the mechanism of a policy with View, in addition to Layers; "" for none.
 const ViewLayer = ""

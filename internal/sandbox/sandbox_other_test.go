@@ -2,4 +2,4 @@
 
 package sandbox
 
-func inBox() {}
+func runSandboxed() {}

@@ -138,7 +138,7 @@ func (t *turn) compactOnce(ctx context.Context, step int, trigger event.Trigger,
 // freesEnough reports whether the compaction frees enough: a quarter of the window, or
 // anything if a client requested the compaction.
 func freesEnough(p history.Plan, c event.HistoryChanged, trigger event.Trigger) bool {
-	tokens := history.Tokens(c.Summary + c.Ledger)
+	tokens := history.Tokens(c.Summary + c.Digest)
 	freed := p.Freed(tokens)
 	switch {
 	case p.Piece: // so that there are not too many pieces
@@ -157,7 +157,7 @@ func (t *turn) plan(summary bool) (p history.Plan) {
 
 // change returns the event of a compaction.
 func (t *turn) change(
-	ctx context.Context, p history.Plan, trigger event.Trigger, digest string,
+	ctx context.Context, p history.Plan, trigger event.Trigger, summary string,
 ) (event.HistoryChanged, error) {
 	text, err := t.digest(ctx, p)
 	if err != nil {
@@ -165,9 +165,9 @@ func (t *turn) change(
 	}
 	c := event.HistoryChanged{
 		Change: event.ChangeCompacted, Provider: t.target.Provider, Model: t.target.Model, Trigger: trigger,
-		From: p.From, Summary: digest, Ledger: text, Before: p.Before,
+		From: p.From, Summary: summary, Digest: text, Before: p.Before,
 	}
-	c.Tokens = max(p.Before-p.Freed(history.Tokens(digest+text)), 0)
+	c.Tokens = max(p.Before-p.Freed(history.Tokens(summary+text)), 0)
 	c.Why = fmt.Sprintf(
 		"the conversation was compacted, since %s: about %d tokens became %d", triggerReason(trigger), c.Before,
 		c.Tokens,

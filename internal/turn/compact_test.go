@@ -239,7 +239,7 @@ func TestSummaryThatCannotBeUsed(t *testing.T) {
 				if c := b.run(t.Context()); c.Outcome != event.Completed {
 					t.Fatalf("the turn ended with %v", c)
 				}
-				if list := b.compactions(); len(list) != 1 || list[0].Summary != "" || list[0].Ledger == "" {
+				if list := b.compactions(); len(list) != 1 || list[0].Summary != "" || list[0].Digest == "" {
 					t.Errorf("the compactions: %+v", list)
 				}
 				if w.digests != tc.attempts {
@@ -363,7 +363,7 @@ func TestCompactionOnRequest(t *testing.T) {
 			}
 		}
 		compact()
-		if list := b.compactions(); len(list) != 1 || list[0].Trigger != event.TriggerRequest || list[0].Summary == "" || !strings.Contains(list[0].Ledger, "] go\n") {
+		if list := b.compactions(); len(list) != 1 || list[0].Trigger != event.TriggerRequest || list[0].Summary == "" || !strings.Contains(list[0].Digest, "] go\n") {
 			t.Fatalf("the compactions: %+v", list)
 		}
 		compact() // nothing is left to compact

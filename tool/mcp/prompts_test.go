@@ -239,7 +239,7 @@ func TestAServerThatDoesNotListItsPromptsIsUsed(t *testing.T) {
 	}
 }
 
-func TestPromptsOfOneNameAreToldApart(t *testing.T) {
+func TestPromptsOfOneNameAreDistinct(t *testing.T) {
 	cache := t.TempDir()
 	a, b := server(t, "prompts"), server(t, "prompts")
 	a.Name, b.Name = "my.server", "my/server"

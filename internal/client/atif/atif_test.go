@@ -55,7 +55,7 @@ func session(t *testing.T) event.State {
 		}
 	}
 	return folded(t, "s", slices.Concat([]event.Event{
-		{Data: event.SessionOpened{Settle: "v1", Dir: "/work", Face: "run", PID: 1}},
+		{Data: event.SessionOpened{Settle: "v1", Dir: "/work", Frontend: "run", PID: 1}},
 		{Data: event.InputAccepted{Input: "n1", Text: "go"}},
 		in("", "", event.TurnStarted{Inputs: []string{"n1"}, Provider: "p", Model: "m", Effort: "low"}),
 		in("a1", "", event.AttemptStarted{Step: 1, N: 1, Provider: "p", Model: "m"}),
@@ -124,7 +124,7 @@ func TestTrajectoryOfChangedCall(t *testing.T) {
 		Arguments: `{"command":"old"}`, Effective: `{"command":"new"}`,
 	}
 	got := Of(folded(t, "s", []event.Event{
-		{Data: event.SessionOpened{Dir: "/work", Face: "run", PID: 1}},
+		{Data: event.SessionOpened{Dir: "/work", Frontend: "run", PID: 1}},
 		{Data: event.InputAccepted{Input: "n1", Text: "go"}},
 		{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Step: 1, N: 1}},
@@ -161,7 +161,7 @@ func TestTrajectoryAtEveryEvent(t *testing.T) {
 		t.Fatal(whole)
 	}
 	open := folded(t, "s", []event.Event{
-		{Data: event.SessionOpened{Dir: "/work", Face: "run", PID: 1}},
+		{Data: event.SessionOpened{Dir: "/work", Frontend: "run", PID: 1}},
 		{Data: event.InputAccepted{Input: "n1", Text: "go"}},
 		{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Step: 1, N: 1}},

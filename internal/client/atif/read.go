@@ -92,7 +92,7 @@ func Events(raw []byte, session string, opened event.SessionOpened, now time.Tim
 	if at, err := time.Parse(time.RFC3339, doc.Steps[0].Timestamp); err == nil {
 		r.at = at
 	}
-	opened.Face = importer
+	opened.Frontend = importer
 	r.add(event.Event{Data: opened})
 	for n, s := range doc.Steps {
 		if at, err := time.Parse(time.RFC3339, s.Timestamp); err == nil && at.After(r.at) {

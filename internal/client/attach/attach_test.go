@@ -39,7 +39,7 @@ func newHosted(t *testing.T, steps ...script.Step) *hosted {
 	var err error
 	h.host, err = settle.Open(
 		t.Context(),
-		settle.Config{DataDir: h.place.Data, Releasable: true, Attach: attach.Serve, Face: "serve", Version: "1"},
+		settle.Config{DataDir: h.place.Data, Releasable: true, Attach: attach.Serve, Frontend: "serve", Version: "1"},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -331,12 +331,12 @@ func TestTheHostCloses(t *testing.T) {
 func TestAHostThatIsSlowIsNotGone(t *testing.T) {
 	h := newHosted(t, script.Text("One."))
 	attached := h.join(t)
-	doors, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))
-	if err != nil || len(doors) != 1 {
-		t.Fatalf("%v, %v", doors, err)
+	sockets, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v, %v", sockets, err)
 	}
-	door, away := filepath.Join(h.place.Data, "hosts", doors[0].Name()), filepath.Join(h.place.Dir, "door")
-	if err := os.Rename(door, away); err != nil {
+	socket, moved := filepath.Join(h.place.Data, "hosts", sockets[0].Name()), filepath.Join(h.place.Dir, "moved")
+	if err := os.Rename(socket, moved); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan []event.Event, 1)
@@ -351,7 +351,7 @@ func TestAHostThatIsSlowIsNotGone(t *testing.T) {
 	if _, err := turn.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(away, door); err != nil {
+	if err := os.Rename(moved, socket); err != nil {
 		t.Fatal(err)
 	}
 	if all := <-ended; len(all) < 5 {
@@ -377,20 +377,20 @@ func TestComingAndGoing(t *testing.T) {
 // A host without sessions listens nowhere; with the next one it does.
 func TestControlSocketExistsWhileSessionIsOpen(t *testing.T) {
 	h := newHosted(t)
-	doors := func() int {
+	sockets := func() int {
 		left, err := os.ReadDir(filepath.Join(h.place.Data, "hosts"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(left)
 	}
-	if n := doors(); n != 1 {
+	if n := sockets(); n != 1 {
 		t.Errorf("with a session: %d", n)
 	}
 	if err := h.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := doors(); n != 0 {
+	if n := sockets(); n != 0 {
 		t.Errorf("without one: %d", n)
 	}
 	var err error

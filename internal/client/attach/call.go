@@ -47,7 +47,7 @@ func (e *GoneError) Error() string {
 }
 
 // String names the process.
-func (h Host) String() string { return fmt.Sprintf("pid %d (%s)", h.PID, h.Face) }
+func (h Host) String() string { return fmt.Sprintf("pid %d (%s)", h.PID, h.Frontend) }
 
 // call sends a call to the host. Without a timeout, it waits until the answer, the end of ctx or
 // the end of the connection.

@@ -41,7 +41,7 @@ func Serve(ctx context.Context, s *settle.Session, line json.RawMessage, conn ne
 func sendHello(s *settle.Session, conn net.Conn) (host event.SessionOpened, now Settings, err error) {
 	s.View(func(st event.State) { host = st.Host })
 	now = settingsOf(s, host)
-	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Face, host.Settle}, Settings: now})
+	hello, err := jsonrpc.Append(nil, answer{Host: &Host{os.Getpid(), host.Frontend, host.Settle}, Settings: now})
 	if err == nil { // no text has the number of an error
 		_, err = conn.Write(hello)
 	}

@@ -84,7 +84,7 @@ func HostIn(state event.State) (host Host, known bool) {
 	if !state.Open || proc.Find(state.Host.Process) != proc.Present {
 		return Host{}, false
 	}
-	return Host{state.Host.PID, state.Host.Face, state.Host.Settle}, true
+	return Host{state.Host.PID, state.Host.Frontend, state.Host.Settle}, true
 }
 
 // deaf is a [jsonrpc.Handler] that rejects calls: a host sends none.

@@ -23,9 +23,9 @@ type answer struct {
 
 // Host is the process that hosts a session.
 type Host struct {
-	PID     int    `json:"pid"`
-	Face    string `json:"face"`
-	Version string `json:"version,omitempty"`
+	PID      int    `json:"pid"`
+	Frontend string `json:"face"`
+	Version  string `json:"version,omitempty"`
 }
 
 // Settings are the settings of a session's next turn.

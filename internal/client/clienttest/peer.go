@@ -13,29 +13,29 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// Peer is a client that speaks JSON-RPC with a face over its standard streams.
+// Peer is a client that speaks JSON-RPC with a frontend over its standard streams.
 type Peer struct {
 	*testing.T
 	Place
 
 	Conn *jsonrpc.Conn
-	In   *io.PipeWriter // of the face
+	In   *io.PipeWriter // of the frontend
 
 	received *recorder
 	gate     sync.Mutex // held while the client does not read
 	once     sync.Once
-	ended    chan struct{} // closed when the face has ended
+	ended    chan struct{} // closed when the frontend has ended
 	err      error         // that it ended with
 
 	mu      sync.Mutex // guards the fields below
 	answers map[string]Answer
 }
 
-// Answer answers a request of the face. A nil result without an error is no
+// Answer answers a request of the frontend. A nil result without an error is no
 // answer.
 type Answer func(params json.RawMessage) (result any, err error)
 
-// Serve connects a client with a face, which serve runs until its input ends. [Peer.End]
+// Serve connects a client with a frontend, which serve runs until its input ends. [Peer.End]
 // is called at the end of the test.
 func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Reader, out io.Writer) error) *Peer {
 	t.Helper()
@@ -43,9 +43,9 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 		T: t, Place: p, received: &recorder{arrived: make(chan struct{})}, ended: make(chan struct{}),
 		answers: map[string]Answer{},
 	}
-	fromClient, toFace := io.Pipe()
-	fromFace, toClient := io.Pipe()
-	peer.In = toFace
+	fromClient, toFrontend := io.Pipe()
+	fromFrontend, toClient := io.Pipe()
+	peer.In = toFrontend
 	go func() { // ends with its input, which End closes
 		defer close(peer.ended)
 		peer.err = serve(fromClient, toClient)
@@ -54,8 +54,8 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 	}()
 	peer.Conn = jsonrpc.New(jsonrpc.Options{
 		In: io.TeeReader(
-			gated{fromFace, &peer.gate}, peer.received,
-		), Out: toFace, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
+			gated{fromFrontend, &peer.gate}, peer.received,
+		), Out: toFrontend, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
 	})
 	peer.Conn.Start(context.Background()) // not the test's, which ends before the clean-up
 	t.Cleanup(peer.End)
@@ -76,14 +76,14 @@ func (g gated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// End closes the input of the face, waits for its end, and holds every log against
+// End closes the input of the frontend, waits for its end, and holds every log against
 // the contract, once.
 func (p *Peer) End() { p.once.Do(p.end) }
 
 func (p *Peer) end() {
 	_ = p.In.Close()
 	if err := p.Ended(); err != nil {
-		p.Errorf("the face ended with: %v", err)
+		p.Errorf("the frontend ended with: %v", err)
 	}
 	Wait(p, p.Conn.Ended())
 	now, cancel := context.WithCancel(context.Background())

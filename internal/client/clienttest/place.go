@@ -46,12 +46,12 @@ func (p Place) Getenv(name string) string {
 }
 
 // Sessions opens sessions for a frontend. Calls need approval.
-func (p Place) Sessions(provider model.Provider, face string) *assemble.Sessions {
+func (p Place) Sessions(provider model.Provider, frontend string) *assemble.Sessions {
 	return &assemble.Sessions{
 		Base: assemble.Options{
 			Getenv:            p.Getenv,
 			Environ:           []string{"PATH=" + os.Getenv("PATH")},
-			HostOptions:       assemble.HostOptions{Frontend: face},
+			HostOptions:       assemble.HostOptions{Frontend: frontend},
 			PermissionOptions: assemble.PermissionOptions{Permission: settle.Ask, Attended: true},
 			ModelOptions: assemble.ModelOptions{
 				Model: model.Config{Provider: provider, ProviderName: "script", Name: "m"},

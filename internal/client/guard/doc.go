@@ -3,11 +3,11 @@
 // address. The HTTP frontends combine these checks.
 //
 //	connection ─► Listen: loopback, or TLS; a bounded number at a time
-//	request ─► Names ─► Clean ─► SameOrigin ─► Door: the token, and a rate
+//	request ─► Names ─► Clean ─► SameOrigin ─► Admission: the token, and a rate
 //
 // Files:
 //
-//   - door.go: admits a request by its token and the rate of its address
+//   - admission.go: admits a request by its token and the rate of its address
 //   - flags.go: the flags --token-file, --tls-cert, --tls-key, --insecure
 //   - listen.go: addresses, loopback or TLS, the number of connections
 //   - origin.go: host names, canonical paths, the same origin
@@ -16,6 +16,6 @@
 //   - token.go: makes, reads and compares tokens
 //   - unix.go: a Unix socket that only the user can reach
 //
-// A frontend decides which routes need the door; what the door admits, and at what rate, is
+// A frontend decides which routes need a token; what Admission admits, and at what rate, is
 // decided here.
 package guard

@@ -41,9 +41,9 @@ func TestListenUnixRefusesSandboxedPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := sandbox.ReadOnly("", "", "/")
-	box.Network = sandbox.Online
-	for name, policy := range map[string]*sandbox.Policy{"free": nil, "sandboxed": &box} {
+	readOnly := sandbox.ReadOnly("", "", "/")
+	readOnly.Network = sandbox.Online
+	for name, policy := range map[string]*sandbox.Policy{"free": nil, "sandboxed": &readOnly} {
 		command := proc.Command{Argv: []string{program, connectRole, path}, Dir: "/", Sandbox: policy}
 		out, err := proc.Run(t.Context(), command)
 		if err != nil || !out.OK() {

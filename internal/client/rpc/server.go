@@ -55,7 +55,7 @@ const maxRequests = 256
 
 var errEnded = errors.New("the server has ended")
 
-// Server serves one client. A face embeds it.
+// Server serves one client. A frontend embeds it.
 type Server struct {
 	Options
 	Protocol

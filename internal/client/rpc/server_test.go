@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// face has no protocol but a few methods.
-type face struct {
+// frontend has no protocol but a few methods.
+type frontend struct {
 	*rpc.Server
 	release chan struct{}   // lets "wait" go on
 	stopped chan stdio.Stop // the stop that ended it
@@ -31,7 +31,7 @@ type params struct {
 	Name     string `json:"name"`
 }
 
-func (f *face) Handle(_ context.Context, r *jsonrpc.Request) {
+func (f *frontend) Handle(_ context.Context, r *jsonrpc.Request) {
 	f.Dispatch(f.Life, r, map[string]rpc.Method{
 		"note": rpc.Of(f.note),
 		"wait": rpc.Of(func(ctx context.Context, p params) (any, error) {
@@ -50,7 +50,7 @@ func (f *face) Handle(_ context.Context, r *jsonrpc.Request) {
 	})
 }
 
-func (f *face) note(_ context.Context, p params) (any, error) {
+func (f *frontend) note(_ context.Context, p params) (any, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.order = append(f.order, p.Name)
@@ -59,9 +59,9 @@ func (f *face) note(_ context.Context, p params) (any, error) {
 
 // start serves a client. The channel takes a stop for the server; stopped has what it
 // says of it. They are not one: a server that ends may still take a stop.
-func start(t *testing.T) (*face, *clienttest.Peer, chan<- stdio.Stop) {
+func start(t *testing.T) (*frontend, *clienttest.Peer, chan<- stdio.Stop) {
 	t.Helper()
-	f, place, stops := &face{
+	f, place, stops := &frontend{
 		release: make(chan struct{}), stopped: make(chan stdio.Stop, 1),
 	}, clienttest.NewPlace(t), make(chan stdio.Stop, 1)
 	peer := clienttest.Serve(t, place, jsonrpc.V2, func(in io.Reader, out io.Writer) error {

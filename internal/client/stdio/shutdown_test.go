@@ -52,7 +52,7 @@ func (h *host) drain(ctx context.Context) {
 	h.drained = Await(ctx, func() {
 		select {
 		case <-time.After(h.drains):
-		case <-ctx.Done(): // what is waited for ends later, in a face
+		case <-ctx.Done(): // what is waited for ends later, in a frontend
 			time.Sleep(time.Millisecond)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// BenchmarkDelta: what a face pays for a piece of text, as it comes and held back,
+// BenchmarkDelta: what a frontend pays for a piece of text, as it comes and held back,
 // beside [event.Fold] alone.
 func BenchmarkDelta(b *testing.B) {
 	log := interleaved()[:6]

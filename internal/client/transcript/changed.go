@@ -18,9 +18,9 @@ func Changed(i *event.Item) string {
 	return "a hook changed it"
 }
 
-// AskedArguments returns the arguments of the call that an approval is about. The call need not
+// ApprovalArguments returns the arguments of the call that an approval is about. The call need not
 // have started: the answer and the hooks before it can have changed the model's arguments.
-func AskedArguments(t *event.Turn, i *event.Item, a *event.Approval) string {
+func ApprovalArguments(t *event.Turn, i *event.Item, a *event.Approval) string {
 	arguments := i.Content().RanWith()
 	if !i.Started {
 		for _, h := range t.Hooks {

@@ -8,11 +8,11 @@ import (
 )
 
 // A question that a hook changed the call for, or that the person changed it with, is about that call.
-func TestAskedArguments(t *testing.T) {
+func TestApprovalArguments(t *testing.T) {
 	i := &event.Item{ID: "i1"}
 	turn := &event.Turn{Items: []*event.Item{i}}
 	asks := &event.Approval{Call: "i1"}
-	if got := transcript.AskedArguments(turn, i, asks); got != "" {
+	if got := transcript.ApprovalArguments(turn, i, asks); got != "" {
 		t.Errorf("the model's are %q", got)
 	}
 	turn.Hooks = []*event.Hook{
@@ -21,11 +21,11 @@ func TestAskedArguments(t *testing.T) {
 		{Item: "i2", Ended: &event.HookEnded{Arguments: "other call"}},
 		{Item: "i1"},
 	}
-	if got := transcript.AskedArguments(turn, i, asks); got != "hook" {
+	if got := transcript.ApprovalArguments(turn, i, asks); got != "hook" {
 		t.Errorf("the hook's are %q", got)
 	}
 	asks.Ended = &event.ApprovalEnded{Verdict: event.Approved, Arguments: "person"}
-	if got := transcript.AskedArguments(turn, i, asks); got != "person" {
+	if got := transcript.ApprovalArguments(turn, i, asks); got != "person" {
 		t.Errorf("the person's are %q", got)
 	}
 }

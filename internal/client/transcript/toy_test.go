@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// toy is a whole face: what a person types is a prompt, "y" or "n" to a question,
+// toy is a complete frontend: what a person types is a prompt, "y" or "n" to a question,
 // or "!" to interrupt. Rows are printed once and stay; below them, live lines say
 // what is going on, and are drawn anew with each change.
 type toy struct {
@@ -107,9 +107,9 @@ func (f *toy) typed(ctx context.Context, line string) (err error) {
 	return err
 }
 
-// A face of one screen is enough to talk to an agent: to ask, allow, watch and
+// A frontend of one screen is enough to talk to an agent: to ask, allow, watch and
 // interrupt it.
-func TestToyFace(t *testing.T) {
+func TestToyFrontendFollowsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shell := fakeShell{func(ctx context.Context, call tool.Call) (tool.Result, error) {
 			call.Progress("1\n")

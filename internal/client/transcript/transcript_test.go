@@ -284,7 +284,7 @@ func interleaved() []event.Event {
 	return log
 }
 
-func TestEachItemIsToldOnce(t *testing.T) {
+func TestTranscriptShowsEachItemOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, log := ran(t, troubled(), "go", "on")
 		for _, log := range [][]event.Event{log, interleaved()} {

@@ -138,7 +138,7 @@ func TestSessionsWithoutID(t *testing.T) {
 	c.Must("session/new", object{"cwd": c.Dir, "sessionId": "mine"}) // which the protocol does not have
 }
 
-// What another face said while a turn ran is told again, also where the model
+// What another frontend said while a turn ran is told again, also where the model
 // had nothing to say to it.
 func TestLoadTellsWhatJoined(t *testing.T) {
 	begun, hold := make(chan struct{}), make(chan struct{})

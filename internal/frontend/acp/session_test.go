@@ -53,7 +53,7 @@ func TestNewSessionRefusals(t *testing.T) {
 
 // What a session is asked for that cannot be had is told three times: in the
 // answer, to the person who started it, and in the first turn.
-func TestWhatCannotBeHadIsToldOf(t *testing.T) {
+func TestUnsupportedOptionsAreReported(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")))
 	got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}, "additionalDirectories": []string{"/tmp"}})
 	if said, _ := json.Marshal(got["_meta"]); !strings.Contains(string(said), "are not supported") {

@@ -33,7 +33,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Face serves clients. Its sessions are all clients' alike.
+// Frontend serves clients. Its sessions are all clients' alike.
 type Frontend struct {
 	Options
 
@@ -45,7 +45,7 @@ type Frontend struct {
 	clients map[sdk.Session]*client
 }
 
-// New returns a face. The caller closes it, after the sessions.
+// New returns a frontend. The caller closes it, after the sessions.
 func New(o Options) *Frontend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -43,7 +43,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// peer is a client at a face's standard streams.
+// peer is a client at a frontend's standard streams.
 type peer struct {
 	t     *testing.T
 	model *script.Model
@@ -60,7 +60,7 @@ type peer struct {
 	eof  bool
 }
 
-// hosts are the sessions of a face whose model follows a script. In the end, their
+// hosts are the sessions of a frontend whose model follows a script. In the end, their
 // logs are held against the contract.
 func hosts(t *testing.T, model *script.Model, dir, policy string) *assemble.Sessions {
 	t.Helper()
@@ -92,14 +92,14 @@ func start(t *testing.T, policy string, steps ...script.Step) *peer {
 		more:  make(chan struct{}),
 	}
 	b.hosts = hosts(t, b.model, b.dir, policy)
-	face := mcp.New(mcp.Options{Sessions: b.hosts, Dir: b.dir, Version: "test"})
+	frontend := mcp.New(mcp.Options{Sessions: b.hosts, Dir: b.dir, Version: "test"})
 	in, stdin := io.Pipe()
 	out, stdout := io.Pipe()
 	b.in, b.out = stdin, out
 	go func() { // ends with the input: the cleanup waits for it
-		err := face.Stdio(in, stdout, b.stops)
+		err := frontend.Stdio(in, stdout, b.stops)
 		_ = stdout.Close()
-		_ = face.Close()
+		_ = frontend.Close()
 		b.ended <- err
 	}()
 	go b.read(out) // ends with the output
@@ -132,14 +132,14 @@ func (b *peer) read(out io.Reader) {
 	b.mu.Unlock()
 }
 
-// leave waits until the face has ended.
+// leave waits until the frontend has ended.
 func (b *peer) leave() error {
 	select {
 	case err := <-b.ended:
 		b.ended <- err
 		return err
 	case <-time.After(patience):
-		b.t.Error("the face does not end")
+		b.t.Error("the frontend does not end")
 		return nil
 	}
 }

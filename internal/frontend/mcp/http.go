@@ -61,18 +61,18 @@ type Endpoint struct {
 	Logger *slog.Logger
 	Limits Limits
 
-	// hooks of a face, nil for none
+	// hooks of a frontend, nil for none
 	leave  func(session string) // a client ends its session
 	ending func(session string) *place
 	hurry  func(ctx context.Context, stop stdio.Stop)
 
-	door     *guard.Door
-	calls    calls
-	protocol http.Handler
-	once     sync.Once
+	admission *guard.Admission
+	calls     calls
+	protocol  http.Handler
+	once      sync.Once
 }
 
-// HTTP returns the endpoint of the face.
+// HTTP returns the endpoint of the frontend.
 func (f *Frontend) HTTP(token string, names guard.Names) *Endpoint {
 	return &Endpoint{
 		Server: f.server, Token: token, Names: names, Close: f.Sessions.CloseAll, Logger: f.Logger,
@@ -124,7 +124,7 @@ func (e *Endpoint) prepare() {
 	if e.hurry == nil {
 		e.hurry = func(context.Context, stdio.Stop) {}
 	}
-	e.door = guard.NewDoor(e.Token, e.Limits.Rate, e.Limits.Burst)
+	e.admission = guard.NewAdmission(e.Token, e.Limits.Rate, e.Limits.Burst)
 	e.protocol = sdk.NewStreamableHTTPHandler(
 		func(*http.Request) *sdk.Server { return e.Server },
 		&sdk.StreamableHTTPOptions{
@@ -178,7 +178,7 @@ func (e *Endpoint) admit(r *http.Request) (status int, why string) {
 	case !guard.SameOrigin(r, guard.API):
 		return http.StatusForbidden, guard.OtherSite
 	}
-	switch e.door.Admit(r) {
+	switch e.admission.Admit(r) {
 	case guard.TooMany:
 		return http.StatusTooManyRequests, guard.TooManyRequests
 	case guard.Unknown:

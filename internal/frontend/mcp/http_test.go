@@ -23,16 +23,16 @@ import (
 
 const token = "0123456789abcdef0123456789abcdef"
 
-// site is a face that is served over HTTP.
+// site is a frontend that is served over HTTP.
 type site struct {
-	t     *testing.T
-	model *script.Model
-	hosts *assemble.Sessions
-	face  *mcp.Frontend
-	url   string
-	http  *http.Client
-	stops chan stdio.Stop
-	ended chan error
+	t        *testing.T
+	model    *script.Model
+	hosts    *assemble.Sessions
+	frontend *mcp.Frontend
+	url      string
+	http     *http.Client
+	stops    chan stdio.Stop
+	ended    chan error
 }
 
 func open(t *testing.T, limits mcp.Limits, steps ...script.Step) *site {
@@ -51,17 +51,17 @@ func openOn(t *testing.T, limits mcp.Limits, m *script.Model, dir string, h *ass
 		ended: make(chan error, 1),
 		http:  &http.Client{Transport: &http.Transport{}},
 	}
-	s.face = mcp.New(mcp.Options{Sessions: s.hosts, Dir: dir, Version: "test"})
+	s.frontend = mcp.New(mcp.Options{Sessions: s.hosts, Dir: dir, Version: "test"})
 	place, err := guard.Listen(t.Context(), guard.Address{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.url = place.URL("", mcp.Path).String()
-	endpoint := s.face.HTTP(token, guard.Names{})
+	endpoint := s.frontend.HTTP(token, guard.Names{})
 	endpoint.Limits = limits
 	go func() { // ends with the stop of the cleanup, which waits for it
 		err := endpoint.Serve(place, s.stops)
-		_ = s.face.Close()
+		_ = s.frontend.Close()
 		s.ended <- err
 	}()
 	t.Cleanup(func() {
@@ -387,7 +387,7 @@ func TestDeleteComesFirst(t *testing.T) {
 	}
 	s := openOn(t, mcp.Limits{}, m, dir, h)
 	session := s.begin()
-	leave <- func() { s.face.Left(session) }
+	leave <- func() { s.frontend.Left(session) }
 	_, all := events(
 		s.request("POST", session, strings.Replace(runOne, `"prompt":"one"`, `"prompt":"one","effort":"low"`, 1), nil),
 	)

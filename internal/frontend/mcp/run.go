@@ -139,7 +139,7 @@ func (f *Frontend) do(
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &task{face: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req, prompt, f.Logger)}
+	t := &task{frontend: f, client: c, opened: s, turn: turn, progress: newProgress(ctx, req, prompt, f.Logger)}
 	if e := c.tasks.Add(turn.Input(), t); e != nil {
 		defer e.Answer()
 	} else { // it has ended its session

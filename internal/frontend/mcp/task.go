@@ -13,7 +13,7 @@ import (
 
 // task is what a request has under way: an input, and the turn that takes it.
 type task struct {
-	face     *Frontend
+	frontend *Frontend
 	client   *client
 	opened   *assemble.Opened
 	turn     *settle.Turn
@@ -24,7 +24,7 @@ type task struct {
 // ctx is the request's: if the client cancels it, the turn is interrupted.
 func (t *task) follow(ctx context.Context) (*result, error) {
 	forget := context.AfterFunc(
-		ctx, scope.Shield(scope.Log(t.face.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
+		ctx, scope.Shield(scope.Log(t.frontend.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
 	) // ends with the turn
 	defer forget()
 	stop := t.progress.beat(ctx)
@@ -34,8 +34,10 @@ func (t *task) follow(ctx context.Context) (*result, error) {
 		Ask:     t.ask,
 		Fill:    t.fill,
 		By:      t.client.name,
-		Claims:  &t.face.claims,
-		Failed:  func(err error) { t.face.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err) },
+		Claims:  &t.frontend.claims,
+		Failed: func(err error) {
+			t.frontend.Logger.Info("an answer had no effect", "session", t.opened.ID(), "error", err)
+		},
 	})
 	defer asking.Close()
 	turn := ""

@@ -207,7 +207,7 @@ func AnswerInHost(
 // Deny records the denial of a held call in a session that no process has open. It calls no
 // model: the model of the session receives the denial with the next input.
 func Deny(ctx context.Context, to io.Writer, dataDir, version string, h store.HeldCall, message string) (err error) {
-	host, err := settle.Open(ctx, settle.Config{DataDir: dataDir, Face: event.FaceApprovals, Version: version})
+	host, err := settle.Open(ctx, settle.Config{DataDir: dataDir, Frontend: event.FrontendApprovals, Version: version})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func good() []event.Event {
 	}
 	cut := &event.Cause{Outcome: event.Aborted, Reason: event.Interrupted, By: "user"}
 	return []event.Event{
-		{Data: event.SessionOpened{Dir: "/work", Face: "run", PID: 1 << 30}},
+		{Data: event.SessionOpened{Dir: "/work", Frontend: "run", PID: 1 << 30}},
 		{Data: event.InputAccepted{Input: "n1", Text: "go"}},
 		{Turn: "t1", Data: event.TurnStarted{Inputs: []string{"n1"}}},
 		{Turn: "t1", Attempt: "a1", Data: event.AttemptStarted{Step: 1, N: 1}},

@@ -470,7 +470,7 @@ func answerEntry(t *event.Turn, a *event.Approval, dir string) (entry, bool) {
 func askedTitle(t *event.Turn, a *event.Approval, dir string) string {
 	if t != nil && a.Child == "" {
 		if i := t.Item(a.Call); i != nil {
-			return title(toolview.New(i.Content().Name, transcript.AskedArguments(t, i, a), dir))
+			return title(toolview.New(i.Content().Name, transcript.ApprovalArguments(t, i, a), dir))
 		}
 	}
 	if a.Ended != nil && a.Ended.Arguments != "" {

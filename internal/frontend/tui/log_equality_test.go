@@ -64,7 +64,7 @@ func (*mute) Choose(context.Context, string, string) error { return nil }
 func (*mute) Mode() string                                 { return "ask" }
 func (*mute) SetMode(context.Context, string) error        { return nil }
 
-// screen is a terminal that a face draws on.
+// screen is a terminal that a frontend draws on.
 type screen interface {
 	io.Writer
 	Resize(width, height int)
@@ -73,7 +73,7 @@ type screen interface {
 	Rows() []string
 }
 
-// stage is a face without its goroutines, on a terminal in memory.
+// stage is a frontend without its goroutines, on a terminal in memory.
 type stage struct {
 	*UI
 	on     screen

@@ -138,7 +138,7 @@ func TestCursors(t *testing.T) {
 }
 
 // Everybody who watches is told that a session is closed, after its last event.
-func TestClosedIsTold(t *testing.T) {
+func TestWatchersReceiveSessionClosed(t *testing.T) {
 	b := serve(t, setup{model: script.New().Otherwise(script.Stall())})
 	session := b.session("s")
 	b.input(session, "hello")

@@ -108,7 +108,7 @@ func (b *harness) open(s setup) {
 	if s.config != nil {
 		s.config(&c)
 	}
-	host, err := settle.Open(b.Context(), settle.Config{DataDir: s.dir, Face: "serve", Observer: s.observer})
+	host, err := settle.Open(b.Context(), settle.Config{DataDir: s.dir, Frontend: "serve", Observer: s.observer})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -94,7 +94,7 @@ type Server struct {
 	Options
 
 	mux         *http.ServeMux
-	door        *guard.Door
+	admission   *guard.Admission
 	large       chan struct{} // holds one token for each large body that is read
 	subscribers atomic.Int64
 	watchers    watchers
@@ -120,11 +120,11 @@ func newServer(o Options, all []route) (*Server, error) {
 		o.Page = http.HandlerFunc(placeholder)
 	}
 	s := &Server{
-		Options: o,
-		door:    guard.NewDoor(o.Token, o.Limits.Rate, o.Limits.Burst),
-		large:   make(chan struct{}, o.Limits.LargeBodies),
-		kept:    &catalogue.Shelf{Dir: o.DataDir},
-		boot:    rand.Text(),
+		Options:   o,
+		admission: guard.NewAdmission(o.Token, o.Limits.Rate, o.Limits.Burst),
+		large:     make(chan struct{}, o.Limits.LargeBodies),
+		kept:      &catalogue.Shelf{Dir: o.DataDir},
+		boot:      rand.Text(),
 	}
 	document, err := describe(all, o.Version)
 	if err != nil {

@@ -236,7 +236,7 @@ func (s *Server) hostElsewhere(id string, st event.State) *otherHost {
 	}
 	out := &otherHost{Takes: s.Take}
 	if host, known := attach.HostIn(st); known {
-		out.PID, out.Kind = host.PID, host.Face
+		out.PID, out.Kind = host.PID, host.Frontend
 	} else if pid, err := journal.Holder(s.DataDir, id); err == nil {
 		out.PID = pid
 	}

@@ -26,9 +26,9 @@ func client(r *http.Request) string {
 // enter refuses a client without the token, and a client with too many requests. The
 // page itself needs no token: it has no data, and asks for the token.
 func (s *Server) enter(r *http.Request, isAPI bool) error {
-	admit := s.door.Public
+	admit := s.admission.Public
 	if isAPI {
-		admit = s.door.Admit
+		admit = s.admission.Admit
 	}
 	switch admit(r) {
 	case guard.Enter:

@@ -17,7 +17,7 @@ import (
 // attempt is a way out. try returns nil only if it leads out.
 type attempt struct {
 	name string
-	// when says in which boxes it is forbidden; nil is in all.
+	// when says in which sandboxes it is forbidden; nil is in all.
 	when func(prey) bool
 	// kept has a protected file made for it in the workspace.
 	kept bool
@@ -26,7 +26,7 @@ type attempt struct {
 
 // prey is what an attacker is after.
 type prey struct {
-	Dir, Room string // outside, and in the box
+	Dir, Room string // outside, and in the sandbox
 	// Host is a process outside: what watches the attacker, if that has processes of
 	// its own.
 	Host     int
@@ -37,7 +37,7 @@ type prey struct {
 	TCP, UDP     int
 	Inherited    uint64  // inode of a file that the host has open
 	Setuid       string  // a program that belongs to root and is setuid
-	Proxy        string  // of a proxied box; 127.0.0.1 is in its list, not at the port TCP
+	Proxy        string  // of a proxied sandbox; 127.0.0.1 is in its list, not at the port TCP
 	Elsewhere    [4]byte // where somebody outside listens at the port of the proxy
 	Writes       bool
 	View         bool

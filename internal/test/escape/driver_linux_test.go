@@ -27,7 +27,7 @@ const (
 	childRole  = "escape-child"
 )
 
-// scene says where a driver builds its boxes.
+// scene says where a driver builds its sandboxes.
 type scene struct {
 	Name string
 	// Program is the test's own, where everybody can execute it, and Setuid one that
@@ -39,21 +39,21 @@ type scene struct {
 	Bare bool
 	// Secluded has the driver keep other processes out of it, as settle does.
 	Secluded bool
-	// Free attacks without a box: what shows that the attempts are real.
+	// Free attacks without a sandbox: what shows that the attempts are real.
 	Free bool
 }
 
-// box is a kind of box.
-type box struct {
+// sandboxKind is a kind of sandbox.
+type sandboxKind struct {
 	Name   string
 	Policy sandbox.Policy
 	// Must says that it can be had wherever there is Landlock.
 	Must bool
 }
 
-func boxes() []box {
+func sandboxKinds() []sandboxKind {
 	work := []string{"/"}
-	return []box{
+	return []sandboxKind{
 		{"read-only", sandbox.Policy{}, true},
 		{"workspace", sandbox.Policy{Write: work}, true},
 		{"workspace, viewing", sandbox.Policy{Write: work, View: true}, false},
@@ -86,16 +86,16 @@ func boxes() []box {
 	}
 }
 
-// attack is what became of a box.
+// attack is what became of a sandbox.
 type attack struct {
-	Box string
-	// Unclaimed is why the box is not to be had; else all that was tried has an entry,
+	Sandbox string
+	// Unclaimed is why the sandbox is not to be had; else all that was tried has an entry,
 	// which is empty if it led out.
 	Unclaimed string            `json:",omitempty"`
 	Held      map[string]string `json:",omitempty"`
 }
 
-// playDriver attacks every box, and prints what became of it.
+// playDriver attacks every sandbox, and prints what became of it.
 func playDriver(raw string) int {
 	var s scene
 	if err := json.Unmarshal([]byte(raw), &s); err != nil {
@@ -104,9 +104,9 @@ func playDriver(raw string) int {
 	if err := s.prepare(); err != nil {
 		return fail(err)
 	}
-	list := boxes()
+	list := sandboxKinds()
 	if s.Free {
-		list = []box{
+		list = []sandboxKind{
 			{
 				Name:   "none",
 				Policy: sandbox.Policy{Write: []string{"/"}, View: true, OwnNetwork: true, OwnProcesses: true},
@@ -173,8 +173,8 @@ func (s scene) withoutPrivileges() error {
 	return syscall.Exec(s.Program, []string{s.Program, driverRole, string(raw)}, os.Environ())
 }
 
-// attack builds one world and attacks it from a box.
-func (s scene) attack(b box, top string) (attack, error) {
+// attack builds one world and attacks it from a sandbox.
+func (s scene) attack(b sandboxKind, top string) (attack, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	gate := egress.NewProxy(mustList("*:*"), egress.Dialer{})
@@ -183,7 +183,7 @@ func (s scene) attack(b box, top string) (attack, error) {
 	defer proxy.Close()
 	if !s.Free {
 		if _, err := proc.Prove(ctx, b.Policy, proxy); err != nil {
-			return attack{Box: b.Name, Unclaimed: err.Error()}, nil
+			return attack{Sandbox: b.Name, Unclaimed: err.Error()}, nil
 		}
 	}
 	w, policy, leave, err := s.world(b, top)
@@ -229,7 +229,7 @@ func (s scene) attack(b box, top string) (attack, error) {
 	if err != nil {
 		return attack{}, err
 	}
-	a := attack{Box: b.Name, Held: map[string]string{}}
+	a := attack{Sandbox: b.Name, Held: map[string]string{}}
 	if err := json.Unmarshal(out.Stdout, &a.Held); err != nil || !out.OK() {
 		return attack{}, fmt.Errorf("the attacker broke (%+v): %w: %s%s", out.Exit, err, out.Stdout, out.Stderr)
 	}
@@ -268,8 +268,8 @@ func mustList(texts ...string) egress.List {
 // bait is the name of an attempt's own file.
 func bait(i int) string { return fmt.Sprintf("b%d", i) }
 
-// world is what there is to attack, and the box.
-func (s scene) world(b box, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
+// world is what there is to attack, and the sandbox.
+func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
 	w = prey{
 		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
 		Writes: len(

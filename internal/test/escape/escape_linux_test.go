@@ -109,25 +109,25 @@ func namespacesFor(t *testing.T, as *syscall.SysProcAttr) bool {
 // judge fails for every way out.
 func judge(t *testing.T, attacks []attack) {
 	t.Helper()
-	for i, b := range boxes() {
+	for i, b := range sandboxKinds() {
 		a := attacks[i]
 		if a.Unclaimed != "" {
-			t.Logf("%s is not to be had: %s", a.Box, a.Unclaimed)
+			t.Logf("%s is not to be had: %s", a.Sandbox, a.Unclaimed)
 			if b.Must {
-				t.Errorf("%s is not to be had", a.Box)
+				t.Errorf("%s is not to be had", a.Sandbox)
 			}
 			continue
 		}
 		for name, held := range a.Held {
 			if held == "" {
-				t.Errorf("%s: %s leads out", a.Box, name)
+				t.Errorf("%s: %s leads out", a.Sandbox, name)
 			}
 		}
-		t.Logf("%s: %d ways out, none leads out: %t", a.Box, len(a.Held), !t.Failed())
+		t.Logf("%s: %d ways out, none leads out: %t", a.Sandbox, len(a.Held), !t.Failed())
 	}
 }
 
-// The attempts are real: without a box, root gets nearly everywhere.
+// The attempts are real: without a sandbox, root gets nearly everywhere.
 func TestAttemptsAreReal(t *testing.T) {
 	if n := len(attempts()); n < 60 {
 		t.Errorf("%d attempts", n)
@@ -155,7 +155,7 @@ func TestAttemptsAreReal(t *testing.T) {
 	slices.Sort(held)
 	t.Logf("%d lead out; these do not, here:\n%s", len(out), strings.Join(held, "\n"))
 	if len(out) < 60 {
-		t.Errorf("only %d lead out without a box", len(out))
+		t.Errorf("only %d lead out without a sandbox", len(out))
 	}
 }
 

@@ -27,7 +27,7 @@
 //   - doer.go: the tool
 //   - plan.go: what a call does
 //   - faults.go: faults of the model's server
-//   - hands.go: the other machine
+//   - executor.go: the other machine
 //   - hooks.go: hooks of a process
 //   - panics.go: boundaries behind which code can panic
 //   - children.go: child agents

@@ -168,8 +168,8 @@ func mutations() []mutation {
 		{
 			"C22",
 			"internal/proc/supervisor_linux.go",
-			"if c.door, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {",
-			"if c.door = -1; c.err != nil {",
+			"if c.proxyListener, c.err = sandbox.Enter(*o.Sandbox); c.err != nil {",
+			"if c.proxyListener = -1; c.err != nil {",
 			"./internal/test/escape TestEscapeTable",
 		},
 		{"C22", "internal/sandbox/filter_linux.go", "unix.SYS_MSGGET,", "", "./internal/test/escape TestEscapeTable"},
@@ -312,7 +312,7 @@ func mutations() []mutation {
 			"event/fold_turn.go",
 			"\t\ts.Child(d.Child).Reported = true",
 			"\t\t_ = s.Child(d.Child)",
-			"./event TestNewsOfChildren",
+			"./event TestModelLearnsOfChildEndOnce",
 		},
 		{
 			"C18",
@@ -411,7 +411,7 @@ func mutations() []mutation {
 			"internal/catalogue/entry.go",
 			"free && err == nil {",
 			"free && err != nil {",
-			"./internal/catalogue TestRunningIsAskedOfTheLock",
+			"./internal/catalogue TestRunningFollowsTheLock",
 		},
 		{
 			"C23",
@@ -467,21 +467,21 @@ func mutations() []mutation {
 			"internal/executor/message_link.go",
 			"\tcase seq <= l.received: // a repetition\n\t\tl.mu.Unlock()\n",
 			"\tcase seq <= l.received: // a repetition\n\t\tl.mu.Unlock()\n\t\tdeliver(m)\n",
-			"./internal/test/proof TestSimulationOfHands",
+			"./internal/test/proof TestSimulationOfExecutor",
 		},
 		{
 			"C5",
 			"internal/executor/reconnect.go",
 			"\t\tclose(c)\n",
 			"\t\tc <- answer{}\n",
-			"./internal/test/proof TestSimulationOfHands",
+			"./internal/test/proof TestSimulationOfExecutor",
 		},
 		{
 			"C7",
 			"internal/executor/serve.go",
 			"\tb.link.hangUp()\n\tb.end(b.grace())\n\tif b.link.idle() {",
 			"\tb.link.hangUp()\n\tif b.link.idle() {",
-			"./internal/test/proof TestSimulationOfHands",
+			"./internal/test/proof TestSimulationOfExecutor",
 		},
 	}
 }

@@ -86,7 +86,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 		}
 	}
 	p.session, err = session.Open(session.Config{
-		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Face: "proof"},
+		Log: p.log, Approvals: p.approvals, Opened: event.SessionOpened{Dir: "/work", Frontend: "proof"},
 		Turn: made, ChildAgents: p.childAgents, Ended: func(event.State) { w.pass(inCallback) },
 	})
 	if err != nil {

@@ -112,11 +112,11 @@ const (
 	Fail        StepKind = "fail"    // ends with an error
 	Panic       StepKind = "panic"
 	Flood       StepKind = "flood" // puts out so many bytes
-	Remote      StepKind = "far"   // works for a time at the hands, on another machine
+	Remote      StepKind = "far"   // works for a time at the executor, on another machine
 	Slow        StepKind = "slow"  // the same, over a slow connection
 	Back        StepKind = "back"  // the same; the connection is cut, and comes back
 	Twice       StepKind = "twice" // the same; each message comes twice
-	HostDies    StepKind = "gone"  // the same; the hands die
+	HostDies    StepKind = "gone"  // the same; the executor dies
 	Unreachable StepKind = "away"  // the same; the machine is unreachable for longer than the lease
 )
 

@@ -67,7 +67,7 @@ type world struct {
 	approvalCount int             // requests for approval
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
-	machines  map[*disk]*machine // with hands
+	machines  map[*disk]*machine // with an executor
 }
 
 func newWorld(s Script, logs *Logs) *world {

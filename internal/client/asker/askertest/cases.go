@@ -1,4 +1,4 @@
-// Package askertest has the calls that every face must show whole.
+// Package askertest has the calls that every frontend must show whole.
 package askertest
 
 import (
@@ -110,7 +110,7 @@ func arguments(in map[string]any) string {
 const Tools = "shell,job,write,apply_patch"
 
 // Prepare makes the files that the calls change, and a configuration with
-// [Tools] for a face whose home directory this is.
+// [Tools] for a frontend whose home directory this is.
 func Prepare(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"sub", ".config/settle"} {

@@ -87,7 +87,7 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	if err != nil {
 		return codex.Rights{}, err
 	}
-	rights := p.AskedRights
+	rights := p.RequestedRights
 	if policy := p.text("approval_policy"); policy != "" && !isGiven(rights.ApprovalPolicy) {
 		rights.ApprovalPolicy = codex.Approval(policy).JSON()
 	}
@@ -109,7 +109,7 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 
 // preset are the rights of a thread whose client asks for none.
 func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
-	out, requested := codex.DefaultRights(p), codex.AskedRights{Sandbox: s.sandbox}
+	out, requested := codex.DefaultRights(p), codex.RequestedRights{Sandbox: s.sandbox}
 	if s.approval != "" {
 		requested.ApprovalPolicy = s.approval.JSON()
 	}
@@ -153,7 +153,7 @@ func (s *Server) model(dir, name, provider, effort string) (string, string, erro
 
 // change has the thread's next turns ask another model, and its calls judged by
 // other rights.
-func (l *loadedThread) change(ctx context.Context, requested codex.AskedRights, name, effort string) error {
+func (l *loadedThread) change(ctx context.Context, requested codex.RequestedRights, name, effort string) error {
 	l.mu.Lock()
 	rights := l.rights
 	l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // setup is what the requests have in common that open a thread.
 type setup struct {
-	codex.AskedRights
+	codex.RequestedRights
 	ThreadID              string         `json:"threadId"` // that is resumed
 	Model                 string         `json:"model"`
 	ModelProvider         string         `json:"modelProvider"`
@@ -37,7 +37,7 @@ func (p setup) text(key string) string {
 
 // inputParams are what the requests say that send an input.
 type inputParams struct {
-	codex.AskedRights
+	codex.RequestedRights
 	ThreadID     string          `json:"threadId"`
 	ClientID     string          `json:"clientUserMessageId"`
 	Input        []userInput     `json:"input"`

@@ -92,7 +92,7 @@ func (l *loadedThread) attachClient(r *jsonrpc.Request, withTurns bool) {
 // the client's settings.
 func (s *Server) resumed(ctx context.Context, p setup) (*loadedThread, error) {
 	if l := s.threads.Get(p.ThreadID); l != nil {
-		if err := l.change(ctx, p.AskedRights, p.Model, ""); err != nil {
+		if err := l.change(ctx, p.RequestedRights, p.Model, ""); err != nil {
 			return nil, err
 		}
 		l.subscribed.Store(true)

@@ -225,7 +225,7 @@ func TestDirectories(t *testing.T) {
 	c.diff("as it is read", there, field(c, c.Must("thread/read", this), "thread.cwd"))
 }
 
-func TestWhatIsSaid(t *testing.T) {
+func TestTurnStartTakesEveryInput(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	pixel := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	raw, err := base64.StdEncoding.DecodeString(pixel)

@@ -20,7 +20,7 @@ func (l *loadedThread) startTurn(ctx context.Context, r *jsonrpc.Request, p inpu
 	if err != nil {
 		return err
 	}
-	if err := l.change(ctx, p.AskedRights, p.Model, p.Effort); err != nil {
+	if err := l.change(ctx, p.RequestedRights, p.Model, p.Effort); err != nil {
 		return err
 	}
 	o := []settle.InputOption{settle.WithImages(images...)}

@@ -28,8 +28,8 @@ type SandboxPolicy struct {
 	ExcludeSlashTmp     bool     `json:"excludeSlashTmp,omitempty"`
 }
 
-// AskedRights are rights as a client asks for them.
-type AskedRights struct {
+// RequestedRights are rights as a client asks for them.
+type RequestedRights struct {
 	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
 	Sandbox        Sandbox         `json:"sandbox"`       // of a thread
 	SandboxPolicy  *SandboxPolicy  `json:"sandboxPolicy"` // of a turn
@@ -86,7 +86,7 @@ func (p SandboxPolicy) mode() Sandbox {
 func Profiles() []string { return []string{":read-only", ":workspace", ":danger-full-access"} }
 
 // Set changes the rights as a client asks; what it leaves out stays.
-func (r *Rights) Set(requested AskedRights) error {
+func (r *Rights) Set(requested RequestedRights) error {
 	if raw := requested.ApprovalPolicy; len(raw) > 0 && string(raw) != "null" {
 		if err := r.setApproval(raw); err != nil {
 			return err

@@ -56,7 +56,7 @@ func TestRights(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.sandbox), &sandbox); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Set(AskedRights{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
+		if err := r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
 			t.Fatal(err)
 		}
 		if got := judge(t, r); got != c.want {
@@ -67,11 +67,11 @@ func TestRights(t *testing.T) {
 
 func TestWrongRights(t *testing.T) {
 	for name, set := range map[string]func(*Rights) error{
-		"policy":  func(r *Rights) error { return r.Set(AskedRights{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
-		"object":  func(r *Rights) error { return r.Set(AskedRights{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
-		"mode":    func(r *Rights) error { return r.Set(AskedRights{Sandbox: "write-everything"}) },
-		"sandbox": func(r *Rights) error { return r.Set(AskedRights{SandboxPolicy: &SandboxPolicy{Type: "box"}}) },
-		"profile": func(r *Rights) error { return r.Set(AskedRights{Permissions: ":other"}) },
+		"policy":  func(r *Rights) error { return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
+		"object":  func(r *Rights) error { return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
+		"mode":    func(r *Rights) error { return r.Set(RequestedRights{Sandbox: "write-everything"}) },
+		"sandbox": func(r *Rights) error { return r.Set(RequestedRights{SandboxPolicy: &SandboxPolicy{Type: "box"}}) },
+		"profile": func(r *Rights) error { return r.Set(RequestedRights{Permissions: ":other"}) },
 	} {
 		var r Rights
 		if set(&r) == nil {

@@ -193,7 +193,7 @@ func TestFilesOfASandbox(t *testing.T) {
 	if err := os.Symlink(workspace, filepath.Join(outside, "back")); err != nil {
 		t.Fatal(err)
 	}
-	box := managed(
+	profile := managed(
 		workspace,
 		special("project_roots", "", "write"),
 		special("project_roots", ".git", "read"),
@@ -241,7 +241,7 @@ func TestFilesOfASandbox(t *testing.T) {
 		},
 	}
 	for _, a := range asks {
-		a.params["sandbox"] = box
+		a.params["sandbox"] = profile
 		if runtime.GOOS != "linux" {
 			a.want = -32600
 		}
@@ -274,7 +274,7 @@ func TestLinkThatIsPutThereMeanwhile(t *testing.T) {
 	workspace, outside := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(outside, "file"), "outside")
 	write(t, filepath.Join(workspace, "real/file"), "inside")
-	box := managed(workspace, special("project_roots", "", "write"))
+	profile := managed(workspace, special("project_roots", "", "write"))
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { // ends with the test
 		defer close(stopped)
@@ -293,9 +293,9 @@ func TestLinkThatIsPutThereMeanwhile(t *testing.T) {
 	for range 200 {
 		c.Try(
 			"fs/writeFile",
-			object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": box},
+			object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": profile},
 		)
-		c.Try("fs/remove", object{"path": fileURL(filepath.Join(workspace, "real/file")), "sandbox": box})
+		c.Try("fs/remove", object{"path": fileURL(filepath.Join(workspace, "real/file")), "sandbox": profile})
 	}
 	close(stop)
 	<-stopped

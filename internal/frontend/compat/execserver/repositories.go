@@ -24,16 +24,16 @@ func (s *Server) guard(ctx context.Context, spec *proc.Spec) (g commandGuard, er
 	if spec.Sandbox == nil || len(spec.Sandbox.Write) == 0 {
 		return g, nil
 	}
-	o, box := s.options, *spec.Sandbox
-	area, _ := assemble.Guarded(o.Environ, o.Home, spec.Dir, box.Write, nil)
+	o, policy := s.options, *spec.Sandbox
+	area, _ := assemble.Guarded(o.Environ, o.Home, spec.Dir, policy.Write, nil)
 	if err := s.repositories.Enter(ctx, area); err != nil {
 		return g, invalidRequest("cannot look at the git repositories before the command: %v", err)
 	}
-	_, box.Protect = assemble.Guarded(o.Environ, o.Home, spec.Dir, box.Write, s.repositories.Pointers())
-	box.View = len(box.Protect) > 0 && hasView()
-	spec.Sandbox = &box
+	_, policy.Protect = assemble.Guarded(o.Environ, o.Home, spec.Dir, policy.Write, s.repositories.Pointers())
+	policy.View = len(policy.Protect) > 0 && hasView()
+	spec.Sandbox = &policy
 	g.server = s
-	g.restore, g.end = executor.Protect(box)
+	g.restore, g.end = executor.Protect(policy)
 	return g, nil
 }
 

@@ -38,8 +38,8 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			box := managed(workspace, special("project_roots", "", "write"))
-			box["permissions"].(object)["file_system"].(object)["entries"] = box["permissions"].(object)["file_system"].(object)["entries"].([]object)[1:] // nothing is readable outside
+			profile := managed(workspace, special("project_roots", "", "write"))
+			profile["permissions"].(object)["file_system"].(object)["entries"] = profile["permissions"].(object)["file_system"].(object)["entries"].([]object)[1:] // nothing is readable outside
 			in := func(name string) string { return fileURL(filepath.Join(workspace, name)) }
 			s := swap.Start(t, filepath.Join(workspace, names[0]), filepath.Join(workspace, names[1]))
 			marks := [][]byte{
@@ -61,7 +61,7 @@ func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 					{"fs/createDirectory", object{"path": in("a/b/made/deep")}, nil},
 					{"fs/remove", object{"path": in("a/b/made")}, nil},
 				} {
-					a.params["sandbox"] = box
+					a.params["sandbox"] = profile
 					got := c.Try(a.method, a.params)
 					for _, mark := range marks {
 						if bytes.Contains(got.Result, mark) {

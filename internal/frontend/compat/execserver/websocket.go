@@ -70,8 +70,8 @@ type Handler struct {
 	Token string
 	Names guard.Names
 	// ctx ends the connections.
-	ctx  context.Context //nolint:containedctx // a hijacked connection has none of its own
-	door *guard.Door
+	ctx       context.Context //nolint:containedctx // a hijacked connection has none of its own
+	admission *guard.Admission
 }
 
 // Handler returns what serves clients over HTTP.
@@ -79,7 +79,7 @@ func (s *Server) Handler(ctx context.Context, token string, names guard.Names) *
 	h := &Handler{Server: s, Token: token, Names: names, ctx: ctx}
 	if token != "" {
 		limits := guard.Limits{}.WithDefaults()
-		h.door = guard.NewDoor(token, limits.Rate, limits.Burst)
+		h.admission = guard.NewAdmission(token, limits.Rate, limits.Burst)
 	}
 	return h
 }
@@ -111,13 +111,13 @@ func (h *Handler) admit(r *http.Request) (code int, why string) {
 		return http.StatusMisdirectedRequest, guard.WrongHost
 	case len(r.Header.Values("Origin")) > 0 || !slices.Contains([]string{"", "none"}, r.Header.Get("Sec-Fetch-Site")):
 		return http.StatusForbidden, guard.OtherSite
-	case h.door == nil:
+	case h.admission == nil:
 		return 0, ""
 	}
 	if token := strings.Trim(r.URL.Path, "/"); token != "" && r.Header.Get("Authorization") == "" {
 		r.Header.Set("Authorization", "Bearer "+token) // Codex sends no header of its own
 	}
-	switch h.door.Admit(r) {
+	switch h.admission.Admit(r) {
 	case guard.Unknown:
 		return http.StatusUnauthorized, "the token is missing or wrong; clients send it in the address, " +
 			"as ws://HOST:PORT/TOKEN, or as \"Authorization: Bearer TOKEN\""

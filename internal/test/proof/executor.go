@@ -26,7 +26,7 @@ const (
 	endMost = 5 * time.Second
 )
 
-// machine is another machine, with the hands of the session of one disk. The processes
+// machine is another machine, with the executor of the session of one disk. The processes
 // that open the session reach it one after the other.
 type machine struct {
 	world *world
@@ -71,9 +71,9 @@ func (w *world) machine(d *disk) *machine {
 	return m
 }
 
-// hands returns a new executor. An executor without work ends, and the next connection
+// executor returns a new executor. An executor without work ends, and the next connection
 // starts another one, as settle executor does.
-func (m *machine) hands() *executor.Server {
+func (m *machine) executor() *executor.Server {
 	calls := map[string]func(context.Context, executor.Request) (json.RawMessage, error){"work": m.work}
 	s := &executor.Server{
 		Settle: "proof", Local: &executor.Local{Calls: calls},
@@ -91,7 +91,7 @@ func (m *machine) hands() *executor.Server {
 	return s
 }
 
-// work is done at the hands: once for each call (C5).
+// work is done at the executor: once for each call (C5).
 func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage, error) {
 	var o order
 	if err := json.Unmarshal(r.Args, &o); err != nil {
@@ -102,7 +102,7 @@ func (m *machine) work(ctx context.Context, r executor.Request) (json.RawMessage
 	m.began[r.Call] = true
 	m.mu.Unlock()
 	if known {
-		m.world.broke("C5", "call %s is done at the hands for the second time", r.Call)
+		m.world.broke("C5", "call %s is done at the executor for the second time", r.Call)
 	}
 	defer func() { // C7: it does not outlast the lease
 		if died, dead := host.diedAt(); dead && time.Since(died) > executor.DefaultLease+endMost {
@@ -142,7 +142,7 @@ func passes(ctx context.Context, long time.Duration) bool {
 	}
 }
 
-// die replaces the hands by others, as kill -9 and a new start do.
+// die replaces the executor by another one, as kill -9 and a new start do.
 func (m *machine) die() {
 	m.mu.Lock()
 	old := m.server
@@ -184,7 +184,7 @@ func (m *machine) cut(of *process) {
 	}
 }
 
-// dial is the way of a process to the hands.
+// dial is the way of a process to the executor.
 func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, error) {
 	return func(context.Context) (io.ReadWriteCloser, error) {
 		m.mu.Lock()
@@ -196,7 +196,7 @@ func (m *machine) dial(p *process) func(context.Context) (io.ReadWriteCloser, er
 		ours, theirs := newCable(a, m), newCable(b, m)
 		m.streams[ours] = p
 		if m.server == nil {
-			m.server = m.hands()
+			m.server = m.executor()
 		}
 		server := m.server
 		m.group.Go(func() { // ends with the stream
@@ -220,7 +220,7 @@ func (m *machine) close() {
 	if server != nil {
 		server.Close()
 	}
-	m.group.Wait() // dying hands are bounded by themselves
+	m.group.Wait() // dying executors are bounded by themselves
 }
 
 // cable is one end of a stream, which may be slow, or bring messages twice.
@@ -282,7 +282,7 @@ func doubled(data []byte) (out []byte) {
 	return out
 }
 
-// reach is the connection of a process to its hands, made when it is first wanted.
+// reach is the connection of a process to its executor, made when it is first wanted.
 type reach struct {
 	token  chan struct{} // who holds it changes remote
 	remote *executor.Remote
@@ -306,8 +306,8 @@ func (p *process) diedAt() (time.Time, bool) {
 	return p.reach.died, !p.reach.died.IsZero()
 }
 
-// hands returns the process's connection.
-func (p *process) hands(ctx context.Context, m *machine) (*executor.Remote, error) {
+// executor returns the process's connection.
+func (p *process) executor(ctx context.Context, m *machine) (*executor.Remote, error) {
 	select {
 	case p.reach.token <- struct{}{}:
 		defer func() { <-p.reach.token }()
@@ -382,7 +382,7 @@ func (d doer) runRemote(ctx context.Context, c tool.Call, id string, s Step, res
 	m := d.p.world.machine(d.p.mount.disk)
 	defer m.spoil(s.Kind)()
 	defer d.p.reach.watch(id, c.Notice)()
-	remote, err := d.p.hands(ctx, m)
+	remote, err := d.p.executor(ctx, m)
 	if err != nil {
 		return false, err
 	}

@@ -40,9 +40,9 @@ esac
 // Whatever the way in: a hook denies a call, changes one, tells the model something, and
 // has it go on; one that hangs, floods or kills its parent denies within its time; and
 // nothing of them is left.
-func TestHooksInEveryFace(t *testing.T) {
-	faces := handsFaces()
-	faces["terminal"] = func(s *faceOverHands) {
+func TestHooksRunInEveryFrontend(t *testing.T) {
+	frontends := executorFrontends()
+	frontends["terminal"] = func(s *frontendWithExecutor) {
 		cmd, keys, shot, _ := openTerminal(s.t, s.place, "-m", "chat/m", "--base-url", s.server.OpenAI(), "--permission", "allow", "go on")
 		shot.shows(s.t, "Settled.")
 		shot.waits(s.t, "the end of the turn", func(all string) bool { // until then, Ctrl-D interrupts it
@@ -52,10 +52,10 @@ func TestHooksInEveryFace(t *testing.T) {
 		typed(s.t, keys, "\x04")
 		exited(s.t, cmd, 0)
 	}
-	for name, run := range faces {
+	for name, run := range frontends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &faceOverHands{place: newPlace(t), during: func() {}}
+			s := &frontendWithExecutor{place: newPlace(t), during: func() {}}
 			home := filepath.Join(filepath.Dir(s.work), "home")
 			s.env = append(s.env, "MARK="+home)
 			for name, text := range map[string]string{".claude/settings.json": hookSettings, "hook": hookScript} {

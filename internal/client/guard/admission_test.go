@@ -11,7 +11,7 @@ import (
 // However often others guess from the same address, whoever knows the token
 // comes in; and they stay locked out.
 func TestGuessesLockOutNobodyElse(t *testing.T) {
-	d := guard.NewDoor("the-right-token", 1e-9, 100)
+	d := guard.NewAdmission("the-right-token", 1e-9, 100)
 	ask := func(authorization string) guard.Entry {
 		r := httptest.NewRequest(http.MethodGet, "/api/sessions", nil)
 		r.Header.Set("Authorization", authorization)

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// ledger is a second opinion on C1, C2 and C3 that knows nothing of State: it
+// auditor is a second opinion on C1, C2 and C3 that knows nothing of State: it
 // only counts what starts and what ends.
-type ledger struct {
+type auditor struct {
 	open map[string]string // thing to its turn, "" for one of the session
 	seen map[string]bool
 }
 
-func newLedger() *ledger {
-	return &ledger{open: map[string]string{}, seen: map[string]bool{}}
+func newAuditor() *auditor {
+	return &auditor{open: map[string]string{}, seen: map[string]bool{}}
 }
 
-func (l *ledger) add(e Event) error {
+func (l *auditor) add(e Event) error {
 	switch d := e.Data.(type) {
 	case Unknown:
 		return nil
@@ -39,7 +39,7 @@ func (l *ledger) add(e Event) error {
 	return l.within(e)
 }
 
-func (l *ledger) within(e Event) error {
+func (l *auditor) within(e Event) error {
 	switch d := e.Data.(type) {
 	case AttemptStarted:
 		return l.begin("attempt "+e.Attempt, e.Turn)
@@ -82,7 +82,7 @@ func (l *ledger) within(e Event) error {
 	return l.nothingOf(e.Turn)
 }
 
-func (l *ledger) begin(thing, turn string) error {
+func (l *auditor) begin(thing, turn string) error {
 	if l.seen[thing] {
 		return fmt.Errorf("%s starts twice", thing)
 	}
@@ -90,7 +90,7 @@ func (l *ledger) begin(thing, turn string) error {
 	return nil
 }
 
-func (l *ledger) end(thing string) error {
+func (l *auditor) end(thing string) error {
 	if _, ok := l.open[thing]; !ok {
 		return fmt.Errorf("C2: %s ends without being open", thing)
 	}
@@ -99,7 +99,7 @@ func (l *ledger) end(thing string) error {
 }
 
 // nothingOf fails if something of the turn is open.
-func (l *ledger) nothingOf(turn string) error {
+func (l *auditor) nothingOf(turn string) error {
 	for thing, of := range l.open {
 		if turn != "" && of == turn {
 			return fmt.Errorf("C2: turn %q ended with %s open", turn, thing)
@@ -108,9 +108,9 @@ func (l *ledger) nothingOf(turn string) error {
 	return nil
 }
 
-// audit puts the events in a new ledger.
-func audit(events []Event) (*ledger, error) {
-	l := newLedger()
+// audit puts the events in a new auditor.
+func audit(events []Event) (*auditor, error) {
+	l := newAuditor()
 	for _, e := range events {
 		if err := l.add(e); err != nil {
 			return l, fmt.Errorf("event %d (%s): %w", e.Seq, e.Kind(), err)

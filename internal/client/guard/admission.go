@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Door admits requests with a valid token. Requests with a token, requests without one, and
+// Admission admits requests with a valid token. Requests with a token, requests without one, and
 // readers of public files have separate rates, so that guesses of one program do not lock
 // out others at the same address.
-type Door struct {
+type Admission struct {
 	token                  Digest
 	known, strange, public *Rate
 }
 
-// NewDoor returns a door that admits perSecond requests a second on average for each
+// NewAdmission returns an Admission that admits perSecond requests a second on average for each
 // address, in bursts of at most burst.
-func NewDoor(token string, perSecond, burst float64) *Door {
+func NewAdmission(token string, perSecond, burst float64) *Admission {
 	rate := func() *Rate { return NewRate(perSecond, burst, time.Now) }
-	return &Door{token: DigestOf(token), known: rate(), strange: rate(), public: rate()}
+	return &Admission{token: DigestOf(token), known: rate(), strange: rate(), public: rate()}
 }
 
-// Entry is a door's decision about a request.
+// Entry is the decision about a request.
 type Entry string
 
 // The entries.
@@ -40,24 +40,24 @@ const (
 
 // Admit decides whether the request may enter. A wrong token costs more than a missing one,
 // because it may be a guess.
-func (d *Door) Admit(r *http.Request) Entry {
+func (a *Admission) Admit(r *http.Request) Entry {
 	from := Caller(r)
 	token := Bearer(r)
 	switch {
-	case token != "" && d.token.Matches(token):
-		if !d.known.Take(from, 1) {
+	case token != "" && a.token.Matches(token):
+		if !a.known.Take(from, 1) {
 			return TooMany
 		}
 		return Enter
-	case token != "" && !d.strange.Take(from, WrongTokenCost), token == "" && !d.strange.Take(from, 1):
+	case token != "" && !a.strange.Take(from, WrongTokenCost), token == "" && !a.strange.Take(from, 1):
 		return TooMany
 	}
 	return Unknown
 }
 
 // Public decides whether the request may read public files.
-func (d *Door) Public(r *http.Request) Entry {
-	if !d.public.Take(Caller(r), 1) {
+func (a *Admission) Public(r *http.Request) Entry {
+	if !a.public.Take(Caller(r), 1) {
 		return TooMany
 	}
 	return Enter

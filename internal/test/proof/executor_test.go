@@ -10,12 +10,12 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// TestSimulationOfHands plays the sessions of the simulation with calls that work on
+// TestSimulationOfExecutor plays the sessions of the simulation with calls that work on
 // another machine: over a connection that is slow, that breaks and comes back, or that
-// brings everything twice; with hands that die, or that nobody can reach for longer
+// brings everything twice; with an executor that dies, or that nobody can reach for longer
 // than the lease. A failure prints the session's seed and the shortest script that
 // fails.
-func TestSimulationOfHands(t *testing.T) {
+func TestSimulationOfExecutor(t *testing.T) {
 	scripts, seed := rapid.Custom(draw), *firstSeed
 	if seed == 0 {
 		seed = 1 + rand.IntN(1<<40)
@@ -43,6 +43,6 @@ func TestSimulationOfHands(t *testing.T) {
 	}
 	t.Logf("nobody knew what became of a call in %d sessions, and people were told of the connection in %d", lost, told)
 	if *firstSeed == 1 && *sessions >= 300 && (lost == 0 || told == 0) { // the same each time
-		t.Error("that proves nothing of hands")
+		t.Error("that proves nothing of executors")
 	}
 }
