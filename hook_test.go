@@ -86,8 +86,8 @@ func (b *hookBench) done() event.State {
 	return state
 }
 
-// told returns the text of the last model request.
-func (b *hookBench) told() string {
+// lastRequest returns the text of the last model request.
+func (b *hookBench) lastRequest() string {
 	var all []string
 	requests := b.provider.Requests()
 	for _, item := range requests[len(requests)-1].Input {
@@ -127,7 +127,7 @@ func TestPublishedHook(t *testing.T) {
 	for _, c := range []struct {
 		name, command string
 		output        string // of the call, a part
-		told          string // to the model, a part
+		modelText     string // to the model, a part
 		effective     string
 	}{
 		{"nothing to say", "ls", "ran ls", "ran ls", ""},
@@ -154,7 +154,7 @@ func TestPublishedHook(t *testing.T) {
 			if got := i.Content(); !strings.Contains(got.Output, c.output) || got.Effective != c.effective {
 				t.Errorf("%s: %+v", i.Status, got)
 			}
-			if told := b.told(); !strings.Contains(told, c.told) ||
+			if told := b.lastRequest(); !strings.Contains(told, c.modelText) ||
 				c.effective != "" && !strings.Contains(told, "A hook of the user changed this call") {
 				t.Errorf("the model was told:\n%s", told)
 			}
@@ -302,7 +302,7 @@ func TestHooksOfASession(t *testing.T) {
 		t.Fatal(o, err)
 	}
 	b.done()
-	told := b.told()
+	told := b.lastRequest()
 	for last, text := range []string{"go", "the branch is main", "be brief", "ran ls", "format it", "run the tests"} {
 		at := strings.Index(told, text)
 		if at < last {
@@ -359,7 +359,7 @@ func TestRefusedPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := b.done()
-	if told := b.told(); strings.Contains(told, "4711") || !strings.Contains(told, "hi") {
+	if told := b.lastRequest(); strings.Contains(told, "4711") || !strings.Contains(told, "hi") {
 		t.Errorf("the model was told:\n%s", told)
 	}
 	if in := state.Turns[0].Inputs[0]; !in.Refused || !in.Kept() ||

@@ -92,10 +92,10 @@ const inWorktree = `"worktree":true`
 // kept.
 func TestWorktrees(t *testing.T) {
 	for name, tt := range map[string]struct {
-		yard *yard
-		more []string
-		told string
-		did  []string
+		yard      *yard
+		more      []string
+		modelText string
+		did       []string
 	}{
 		"removed":      {&yard{}, []string{inWorktree}, "nothing in its git worktree has changed, which is removed", []string{"make", "leave"}},
 		"kept":         {&yard{changed: "1 file changed"}, []string{inWorktree}, "is kept, with the branch settle/", []string{"make", "leave"}},
@@ -122,7 +122,7 @@ func TestWorktrees(t *testing.T) {
 				if _, err := newSession(t, host, "p").Run(t.Context(), "root"); err != nil {
 					t.Fatal(err)
 				}
-				if got := f.last("root"); !strings.Contains(got, tt.told) {
+				if got := f.last("root"); !strings.Contains(got, tt.modelText) {
 					t.Errorf("told:\n%s", got)
 				}
 				sessions := closed(t, host, store)

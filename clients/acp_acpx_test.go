@@ -65,7 +65,7 @@ func (u *acpxUser) retire() {
 			_ = syscall.Kill(n, syscall.SIGTERM) // it may have ended
 		}
 	}
-	gone(u.t, u.mark, goneTimeout)
+	awaitNoProcess(u.t, u.mark, goneTimeout)
 }
 
 func (u *acpxUser) client(args ...string) client {
@@ -132,12 +132,12 @@ func (u *acpxUser) start(n int, args ...string) started {
 		s.result <- result{out.String(), errs.String(), cmd.ProcessState.ExitCode(), time.Since(begin)}
 	}()
 	u.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	u.asked(n)
+	u.awaitRequests(n)
 	return s
 }
 
-// asked waits until the model was asked n times.
-func (u *acpxUser) asked(n int) {
+// awaitRequests waits until the model has received n requests.
+func (u *acpxUser) awaitRequests(n int) {
 	u.t.Helper()
 	u.until("request of the model", func() bool { return len(u.srv.Exchanges()) >= n })
 }
@@ -306,7 +306,7 @@ func TestAcpxInterrupt(t *testing.T) {
 			if r := u.end(s); r.code != 0 || !strings.Contains(r.stdout, "[done] cancelled") {
 				t.Errorf("acpx ended with code %d\nstdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
 			}
-			gone(t, u.mark, goneTimeout)
+			awaitNoProcess(t, u.mark, goneTimeout)
 		})
 	}
 }
@@ -411,7 +411,7 @@ func TestAcpxIsKilled(t *testing.T) {
 	u.until("command", func() bool { return u.wrote("begun") })
 	s.stop(syscall.SIGKILL)
 	u.end(s)
-	gone(t, u.mark, goneTimeout)
+	awaitNoProcess(t, u.mark, goneTimeout)
 	id := aborted(t, u.env, "shutdown")
 	p := acpStart(t, u.srv, u.env)
 	p.dir = u.dir

@@ -227,7 +227,7 @@ func TestACPClientGoesAway(t *testing.T) {
 				p.end(acpEnd, tt.code)
 			} else {
 				_ = p.cmd.Wait()
-				p.gone(goneTimeout)
+				p.awaitEnd(goneTimeout)
 			}
 			again := acpStart(t, srv, p.env, "--permission", "allow")
 			again.dir = p.dir
@@ -257,10 +257,10 @@ func TestACPParentDies(t *testing.T) {
 		return strings.Contains(line, `begun\n`) && !strings.Contains(line, "rawInput")
 	})
 	p.signal(syscall.SIGKILL)
-	if a := p.stops(id, "cancelled"); !strings.Contains(p.said(), `"by":"parent"`) {
+	if a := p.stops(id, "cancelled"); !strings.Contains(p.output(), `"by":"parent"`) {
 		t.Errorf("it does not say why: %+v", a)
 	}
-	p.gone(goneTimeout)
+	p.awaitEnd(goneTimeout)
 }
 
 // Faults of the provider: what a retry mends is told and goes on, what none
@@ -289,7 +289,7 @@ func TestACPFaults(t *testing.T) {
 			case tt.fails != "" && (a.Error == nil || !strings.Contains(a.Error.Message, tt.fails)):
 				t.Errorf("answered with %+v", a)
 			}
-			if strings.Contains(p.said(), acpKey) {
+			if strings.Contains(p.output(), acpKey) {
 				t.Error("the key is among what was said")
 			}
 		})

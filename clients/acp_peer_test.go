@@ -239,8 +239,8 @@ func (p *acpPeer) until(what string, is func(line string) bool) int {
 	}
 }
 
-// said is everything that it has said.
-func (p *acpPeer) said() string {
+// output is everything that the agent has written.
+func (p *acpPeer) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.lines, "\n") + p.err.String()
@@ -315,13 +315,13 @@ func (p *acpPeer) end(within time.Duration, code int) {
 	case <-time.After(30 * time.Second):
 		p.t.Fatal("it does not end")
 	}
-	p.gone(0)
+	p.awaitEnd(0)
 }
 
-// gone waits until nothing is left of it.
-func (p *acpPeer) gone(within time.Duration) {
+// awaitEnd waits until no process of the agent is left.
+func (p *acpPeer) awaitEnd(within time.Duration) {
 	p.t.Helper()
-	gone(p.t, p.mark, within)
+	awaitNoProcess(p.t, p.mark, within)
 }
 
 func (p *acpPeer) signal(sig syscall.Signal) {

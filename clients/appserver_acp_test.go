@@ -120,8 +120,8 @@ func (tr appTranscript) stops() []string {
 	return out
 }
 
-// said is what the agent said to the user.
-func (tr appTranscript) said() string {
+// agentText is the text of the agent to the user.
+func (tr appTranscript) agentText() string {
 	var out strings.Builder
 	for _, l := range tr.notes("session/update") {
 		var p struct {
@@ -186,7 +186,7 @@ func TestCodexACP(t *testing.T) {
 		appStep{"call", "session/delete", appParams{"sessionId": "${session}"}},
 		appStep{"call", "session/list", appParams{"cwd": "DIR"}},
 	))...)
-	tr.gone(0)
+	tr.exitsWith(0)
 	wire().valid()
 	tr.diff("stops", []string{"end_turn", "end_turn"}, tr.stops())
 	asked := 2 // for the command, and for the edit
@@ -194,7 +194,7 @@ func TestCodexACP(t *testing.T) {
 		asked = 1 // the command runs in a sandbox
 	}
 	tr.diff("permission was asked", asked, len(tr.notes("session/request_permission")))
-	if said := tr.said(); said != "Let me look. Done. Let me look. Done. Loaded." { // once live, once from the history
+	if said := tr.agentText(); said != "Let me look. Done. Let me look. Done. Loaded." { // once live, once from the history
 		t.Errorf("it said %q", said)
 	}
 	ends := map[string]int{}
@@ -225,7 +225,7 @@ func TestCodexACPCancel(t *testing.T) {
 		acpPrompt("begin", "go"), acpOutput(), acpCancel(), acpCancel(), appStep{"finish"},
 		acpPrompt("call", "go on"),
 	))...)
-	tr.gone(0)
+	tr.exitsWith(0)
 	s.alone(goneTimeout)
 	tr.diff("stops", []string{"cancelled", "end_turn"}, tr.stops())
 	var asked appLine
@@ -278,7 +278,7 @@ func TestCodexACPFaults(t *testing.T) {
 					}
 				}
 				tr := s.adapted(plan...)
-				tr.gone(0)
+				tr.exitsWith(0)
 				end := tr.answers("session/prompt")[0]
 				if typed && c.category != "" {
 					var r struct {
@@ -301,8 +301,8 @@ func TestCodexACPFaults(t *testing.T) {
 					return
 				}
 				tr.diff("stops", []string{c.stop}, tr.stops())
-				if !strings.Contains(tr.said(), c.says) {
-					t.Errorf("it says %q", tr.said())
+				if !strings.Contains(tr.agentText(), c.says) {
+					t.Errorf("it says %q", tr.agentText())
 				}
 			})
 		}
@@ -354,9 +354,9 @@ func TestCodexACPKilled(t *testing.T) {
 			}
 			plan[3][2].(appParams)["sessionId"] = began.SessionID
 			tr := s.adapted(plan...)
-			tr.gone(0)
+			tr.exitsWith(0)
 			tr.diff("stops", []string{"end_turn"}, tr.stops())
-			if said := tr.said(); said != "Where were we?" {
+			if said := tr.agentText(); said != "Where were we?" {
 				t.Errorf("it said %q", said)
 			}
 		})

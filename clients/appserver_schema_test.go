@@ -24,8 +24,8 @@ type appOracle struct {
 	dir string
 	// params are the names of the schemas of requests' parameters by method;
 	// those of the answers have the same names.
-	requests, asked map[string]string
-	notes           map[string]string
+	requests, serverRequests map[string]string
+	notes                    map[string]string
 
 	mu       sync.Mutex // guards resolved
 	resolved map[string]*jsonschema.Resolved
@@ -77,7 +77,7 @@ var appSchemas = sync.OnceValues(func() (*appOracle, error) {
 	if o.requests, err = appMethods(dir, "ClientRequest.json"); err != nil {
 		return nil, err
 	}
-	if o.asked, err = appMethods(dir, "ServerRequest.json"); err != nil {
+	if o.serverRequests, err = appMethods(dir, "ServerRequest.json"); err != nil {
 		return nil, err
 	}
 	o.notes, err = appMethods(dir, "ServerNotification.json")
@@ -217,14 +217,14 @@ func (tr appTranscript) valid() {
 				err = o.check(name, m.Params)
 			}
 		case l.Dir == "out":
-			err = o.check(appAnswer(o.asked[ours[id]]), m.Result)
+			err = o.check(appAnswer(o.serverRequests[ours[id]]), m.Result)
 		case m.Method == "":
 			err = o.check(appAnswer(o.requests[theirs[id]]), m.Result)
 		case m.ID != nil:
 			ours[id] = m.Method
-			err = appKnown(o.asked, m.Method)
+			err = appKnown(o.serverRequests, m.Method)
 			if err == nil {
-				err = o.check(o.asked[m.Method], m.Params)
+				err = o.check(o.serverRequests[m.Method], m.Params)
 			}
 		default:
 			if err = appKnown(o.notes, m.Method); err == nil {

@@ -70,7 +70,7 @@ func (s *appStage) play(marked bool, command []string, steps []appStep) appTrans
 // alone waits until nothing runs any more that the client started.
 func (s *appStage) alone(within time.Duration) {
 	s.t.Helper()
-	gone(s.t, s.mark, within)
+	awaitNoProcess(s.t, s.mark, within)
 }
 
 // appGreet initializes and starts a thread with all rights.
@@ -148,8 +148,8 @@ func (tr appTranscript) diff(what string, want, got any) {
 	}
 }
 
-// gone checks that the other side ended with the code.
-func (tr appTranscript) gone(code int) {
+// exitsWith checks that the other side ended with the code.
+func (tr appTranscript) exitsWith(code int) {
 	tr.t.Helper()
 	last := tr.lines[len(tr.lines)-1]
 	if last.Dir != "exit" || last.Msg.Code == nil || *last.Msg.Code != code {
@@ -200,7 +200,7 @@ func TestAppServer(t *testing.T) {
 	)
 	tr.valid()
 	tr.settled()
-	tr.gone(0)
+	tr.exitsWith(0)
 	tr.diff("ends", []string{"completed", "completed", "completed"}, tr.ends())
 	tr.diff("before initialize", "-32600 Not initialized", appFailure(tr.answers("thread/list")[0]))
 	tr.diff("an unknown method", `-32601 there is no method "review/start"`, appFailure(tr.answers("review/start")[0]))
@@ -290,7 +290,7 @@ func TestAppServerInterrupt(t *testing.T) {
 	)...)
 	tr.valid()
 	tr.settled()
-	tr.gone(0)
+	tr.exitsWith(0)
 	s.alone(0)
 	tr.diff("ends", []string{"interrupted", "completed"}, tr.ends())
 	var answers []string
@@ -341,7 +341,7 @@ func TestAppServerApprovals(t *testing.T) {
 	)...)
 	tr.valid()
 	tr.settled()
-	tr.gone(0)
+	tr.exitsWith(0)
 	tr.diff("ends", []string{"completed", "interrupted", "interrupted", "completed"}, tr.ends())
 	tr.diff("asked", 4, len(tr.notes("item/commandExecution/requestApproval")))
 	tr.diff("resolved", 4, len(tr.notes("serverRequest/resolved")))
@@ -372,7 +372,7 @@ func TestAppServerRights(t *testing.T) {
 	)...)
 	tr.valid()
 	tr.settled()
-	tr.gone(0)
+	tr.exitsWith(0)
 	how := map[string]int{}
 	for _, l := range tr.brief() {
 		if strings.HasPrefix(l, "item/completed commandExecution") || strings.HasPrefix(l, "item/completed fileChange") {
@@ -412,7 +412,7 @@ func TestAppServerFlood(t *testing.T) {
 	)...)
 	tr.valid()
 	tr.settled()
-	tr.gone(0)
+	tr.exitsWith(0)
 	tr.diff("ends", []string{"completed"}, tr.ends())
 	answers := tr.answers("thread/read")
 	tr.diff("answers", 1000, len(answers))
@@ -447,7 +447,7 @@ func TestAppServerFaults(t *testing.T) {
 			tr := s.plain(appGreet(appTurn("go"), appTurnEnd())...)
 			tr.valid()
 			tr.settled()
-			tr.gone(0)
+			tr.exitsWith(0)
 			tr.diff("ends", []string{c.ends}, tr.ends())
 			again, last := 0, 0
 			for _, l := range tr.brief() {
@@ -482,7 +482,7 @@ func TestAppServerStops(t *testing.T) {
 			tr := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, c.stop, appStep{"exited"})...)
 			tr.valid()
 			tr.settled()
-			tr.gone(c.code)
+			tr.exitsWith(c.code)
 			s.alone(0)
 			tr.diff("ends", []string{`interrupted "other"`}, tr.ends())
 			if took := tr.between(tr.notes("item/commandExecution/outputDelta")[0], tr.lines[len(tr.lines)-1]); took > 1500*time.Millisecond {
@@ -498,7 +498,7 @@ func TestAppServerUnheard(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(appStubborn())))
 	s := newAppStage(t, srv)
 	tr := s.plain(appGreet(appTurn("go"), appStep{"await", "item/commandExecution/outputDelta", nil}, appStep{"deafen"}, appStep{"exited"})...)
-	tr.gone(141)
+	tr.exitsWith(141)
 	s.alone(0)
 	if took := tr.between(tr.notes("item/commandExecution/outputDelta")[0], tr.lines[len(tr.lines)-1]); took > 3*time.Second {
 		t.Errorf("it took %s", took)

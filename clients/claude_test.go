@@ -68,10 +68,10 @@ type claudeSaid struct {
 		Queued    []string `json:"still_queued"`
 		Cancelled []string `json:"cancelled"`
 	} `json:"response"`
-	OK    bool            `json:"ok"`
-	Value json.RawMessage `json:"value"`
-	MS    int             `json:"ms"`
-	Took  int             `json:"took"`
+	OK     bool            `json:"ok"`
+	Value  json.RawMessage `json:"value"`
+	MS     int             `json:"ms"`
+	Millis int             `json:"took"`
 }
 
 // claudePart is a block of a message.
@@ -255,11 +255,11 @@ func TestClaudePermissions(t *testing.T) {
 		return modeltest.Script(modeltest.Reply(claudeWrite("a")), modeltest.Say("Done."))
 	}
 	for _, c := range []struct {
-		what    string
-		runs    bool
-		asked   int
-		denials int
-		says    string // to the model
+		what      string
+		runs      bool
+		questions int
+		denials   int
+		says      string // to the model
 	}{
 		{"allow", true, 1, 0, "it"},
 		{"deny", false, 1, 1, "not today"},
@@ -273,7 +273,7 @@ func TestClaudePermissions(t *testing.T) {
 			s := agentSDK(t, srv, c.what, `{}`).talk(t)
 			r := s.results(t, "success")[0]
 			asked := s.of("asked")
-			if len(asked) != c.asked || claudeExists(filepath.Join(s.dir, "a")) != c.runs ||
+			if len(asked) != c.questions || claudeExists(filepath.Join(s.dir, "a")) != c.runs ||
 				len(r.Denials) != c.denials {
 				t.Errorf(
 					"asked %d times, ran: %t, denials %+v",
@@ -283,7 +283,7 @@ func TestClaudePermissions(t *testing.T) {
 				)
 			}
 			use, got := s.parts(t, "assistant", "tool_use"), s.parts(t, "user", "tool_result")
-			if c.asked > 0 &&
+			if c.questions > 0 &&
 				(asked[0].Name != "Bash" || asked[0].Input["command"] != use[0].Input["command"] || asked[0].Call != use[0].ID || len(asked[0].Suggestions) == 0) {
 				t.Errorf("asked %+v about %+v", asked, use)
 			}

@@ -61,13 +61,13 @@ func TestExecAbort(t *testing.T) {
 			if after.Error == nil || after.Error.Name != "AbortError" {
 				t.Errorf("the SDK's error is %+v", after.Error)
 			}
-			if took := said[len(said)-3].Took; took > 1500 {
+			if took := said[len(said)-3].Millis; took > 1500 {
 				t.Errorf("it took %d ms", took)
 			}
 			if next := said[len(said)-2].Result; next == nil || next.FinalResponse != "I go on." {
 				t.Errorf("the next turn: %+v", said[len(said)-2])
 			}
-			gone(t, mark, goneTimeout)
+			awaitNoProcess(t, mark, goneTimeout)
 			execKept(t, srv)
 		})
 	}
@@ -104,7 +104,7 @@ func TestExecAbortRun(t *testing.T) {
 	if e := said[len(said)-2].Error; e == nil || e.Name != "AbortError" {
 		t.Errorf("the second turn: %+v", said[len(said)-2])
 	}
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 	if n := len(srv.Exchanges()); n != 4 {
 		t.Errorf("%d requests", n)
 	}
@@ -220,7 +220,7 @@ func TestExecClientIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = w.cmd.Wait() // it was killed
-			gone(t, mark, goneTimeout)
+			awaitNoProcess(t, mark, goneTimeout)
 			aborted(t, env, "shutdown")
 			plan := execPlan{Resume: first.Event.ThreadID, Turns: []execTurn{{Input: "go on"}}}
 			if said := execRun(t, srv, plan, env); said[0].Result == nil || said[0].Result.FinalResponse != "I go on." {
@@ -273,7 +273,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Error("it ended with code 0")
 		}
-		gone(t, mark, goneTimeout)
+		awaitNoProcess(t, mark, goneTimeout)
 	})
 	t.Run("parent", func(t *testing.T) {
 		_, mark, c := start(t)
@@ -294,7 +294,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = w.cmd.Wait() // it was killed
-		gone(t, mark, goneTimeout)
+		awaitNoProcess(t, mark, goneTimeout)
 		raw, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +331,7 @@ func TestExecNohup(t *testing.T) {
 		raw, err := os.ReadFile(out)
 		return err == nil && bytes.Contains(raw, []byte(`{"type":"turn.completed"`))
 	})
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 }
 
 // Two interrupts at once end the turn once.
@@ -354,7 +354,7 @@ func TestExecTwoInterrupts(t *testing.T) {
 	if err := w.cmd.Wait(); w.cmd.ProcessState.ExitCode() != 143 {
 		t.Errorf("%v", err)
 	}
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 }
 
 // Where there is no turn there is a terminal event all the same.
@@ -433,7 +433,7 @@ func TestExecIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.cmd.Wait() // it was killed
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 	said := execRun(t, srv, execPlan{Resume: thread.ID, Turns: []execTurn{{Input: "go on", Stream: true}}}, env)
 	if got := strings.Join(execEvents(said), ", "); got != "thread.started, item.completed error, turn.started, item.completed agent_message, turn.completed" {
 		t.Errorf("events %s", got)

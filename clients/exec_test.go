@@ -56,7 +56,7 @@ type execSaid struct {
 	}
 	Error  *struct{ Name, Message string }
 	Thread string
-	Took   int
+	Millis int `json:"took"`
 }
 
 // execThread is what most threads of the tests are like.

@@ -166,7 +166,7 @@ func TestExecServerServesCodex(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 }
 
 // What Codex's sandbox forbids, the kernel forbids on settle's exec-server.

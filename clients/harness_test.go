@@ -238,8 +238,8 @@ func (c client) run(t *testing.T) result {
 // tests measure: this machine may be busy.
 const goneTimeout = 30 * time.Second
 
-// gone waits until nothing runs that has the text in its environment.
-func gone(t *testing.T, text string, within time.Duration) {
+// awaitNoProcess waits until no process runs that has the text in its environment.
+func awaitNoProcess(t *testing.T, text string, within time.Duration) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
 	defer tick.Stop()

@@ -83,7 +83,7 @@ func TestMCPDeadParent(t *testing.T) {
 	if err := s.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	gone(t, mcpHome(c), goneTimeout)
+	awaitNoProcess(t, mcpHome(c), goneTimeout)
 	_ = s.in.Close()
 	_ = s.end()
 }

@@ -175,10 +175,10 @@ func TestMCPInspectorOverHTTP(t *testing.T) {
 func TestMCPPermission(t *testing.T) {
 	accept := map[string]any{"action": "accept", "content": map[string]any{"decision": "allow"}}
 	for name, c := range map[string]struct {
-		elicit any
-		env    string
-		asked  int
-		denied int
+		elicit    any
+		env       string
+		questions int
+		denied    int
 	}{
 		"accept":  {accept, "A=b", 1, 0},
 		"decline": {map[string]any{"action": "decline"}, "A=b", 1, 1},
@@ -191,7 +191,7 @@ func TestMCPPermission(t *testing.T) {
 			run := mcpSDK(t, srv, "run", c.elicit, c.env)
 			s := mcpSays(t, run)
 			r := s["result"][0]
-			if len(s["asked"]) != c.asked || r.Denied != c.denied || r.Outcome != "completed" ||
+			if len(s["asked"]) != c.questions || r.Denied != c.denied || r.Outcome != "completed" ||
 				mcpExists(filepath.Join(run.dir, "made")) != (c.denied == 0) {
 				t.Errorf("it said %+v", s)
 			}
@@ -247,7 +247,7 @@ func TestMCPInterrupts(t *testing.T) {
 			srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 			c := mcpSDK(t, srv, what, nil, "SETTLE_PERMISSION=allow")
 			mcpEnds(t, mcpSays(t, c), what)
-			gone(t, mcpHome(c), goneTimeout)
+			awaitNoProcess(t, mcpHome(c), goneTimeout)
 		})
 	}
 }
@@ -306,7 +306,7 @@ func TestMCPKilledClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	gone(t, mcpHome(c), goneTimeout)
+	awaitNoProcess(t, mcpHome(c), goneTimeout)
 	session := aborted(t, c.env, "shutdown")
 	if r := mcpInspect(t, srv, c.env, "--", "--method", "tools/call", "--tool-name", "reply", "--tool-arg", "session="+session, "prompt=more"); !strings.Contains(
 		r.stdout, "I go on.",

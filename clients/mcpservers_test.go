@@ -93,5 +93,5 @@ env = { MEMORY_FILE_PATH = %q }
 	if strings.Contains(out, `"status":"failed","type":"tool_call"`) {
 		t.Errorf("a call failed:\n%s", out)
 	}
-	gone(t, mark, goneTimeout)
+	awaitNoProcess(t, mark, goneTimeout)
 }

@@ -126,7 +126,7 @@ func (e *existing) has(what, text string, parts ...string) {
 // nothing wants no process and no temporary file.
 func (e *existing) nothing() {
 	e.t.Helper()
-	gone(e.t, e.mark, goneTimeout)
+	awaitNoProcess(e.t, e.mark, goneTimeout)
 	entries, err := os.ReadDir(e.tmp)
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), "settle") {
@@ -262,7 +262,7 @@ func TestExistingProjectAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // by the signal
-	gone(t, e.mark, goneTimeout)
+	awaitNoProcess(t, e.mark, goneTimeout)
 	e.says(args...)
 	e.nothing()
 }

@@ -142,14 +142,14 @@ func checkForced(t *rapid.T, s *session, e Event, c *Cause) {
 	}
 }
 
-type said struct {
+type utterance struct {
 	text, arguments, output string
 	started                 bool
 }
 
 // saidSoFar adds up the deltas of an item.
-func saidSoFar(events []Event, turn, item string) said {
-	var sum said
+func saidSoFar(events []Event, turn, item string) utterance {
+	var sum utterance
 	for _, e := range events {
 		if e.Turn != turn || e.Item != item {
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked sends a request to the server and returns status and body.
-func asked(t *testing.T, s *Server, method, path, body string) (int, map[string]any) {
+// requestControl sends a request to the server and returns status and body.
+func requestControl(t *testing.T, s *Server, method, path, body string) (int, map[string]any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -41,10 +41,10 @@ const smallRequest = `{"model":"m","stream":true,"messages":[{"role":"user","con
 
 func TestControl(t *testing.T) {
 	s := NewServer(t, Script(Say("one"), Say("two")))
-	asked(t, s, "POST", "/v1/chat/completions", smallRequest)
-	asked(t, s, "POST", "/v1/chat/completions", `{"model":"m","messages":[]}`) // refused
+	requestControl(t, s, "POST", "/v1/chat/completions", smallRequest)
+	requestControl(t, s, "POST", "/v1/chat/completions", `{"model":"m","messages":[]}`) // refused
 
-	_, seen := asked(t, s, "GET", "/control/exchanges?wait=2&ended=true", "")
+	_, seen := requestControl(t, s, "GET", "/control/exchanges?wait=2&ended=true", "")
 	exchanges, _ := seen["exchanges"].([]any)
 	if len(exchanges) != 2 {
 		t.Fatalf("%d exchanges", len(exchanges))
@@ -61,13 +61,13 @@ func TestControl(t *testing.T) {
 		t.Errorf("the first exchange is %v", first)
 	}
 
-	status, state := asked(t, s, "POST", "/control/turns", `[{"items":[{"say":"three"}]}]`)
+	status, state := requestControl(t, s, "POST", "/control/turns", `[{"items":[{"say":"three"}]}]`)
 	if refusals, _ := state["refusals"].([]any); status != 200 || state["turns_left"] != 2.0 ||
 		state["requests"] != 2.0 ||
 		len(refusals) != 1 {
 		t.Errorf("%d %v", status, state)
 	}
-	if _, after := asked(t, s, "GET", "/control/state", ""); after["turns_left"] != 2.0 {
+	if _, after := requestControl(t, s, "GET", "/control/state", ""); after["turns_left"] != 2.0 {
 		t.Errorf("state %v", after)
 	}
 	if s.Left() != 2 {
@@ -92,7 +92,7 @@ func TestControlRefuses(t *testing.T) {
 		{"POST", "/control/turns", `[{"recording":"x.sse"}]`, 400, "scenario file"},
 		{"POST", "/control/turns", `[],"loop":true`, 400, "cannot read the turns"},
 	} {
-		status, body := asked(t, s, c.method, c.path, c.body)
+		status, body := requestControl(t, s, c.method, c.path, c.body)
 		said, _ := body["error"].(string)
 		if status != c.status || !strings.Contains(said, c.says) {
 			t.Errorf("%s %s: %d %q, want %d with %q", c.method, c.path, status, said, c.status, c.says)

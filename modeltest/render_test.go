@@ -126,7 +126,7 @@ func TestStoredReasoningNeedsNoContent(t *testing.T) {
 	stored := func(items ...string) string {
 		return strings.Replace(responsesBody(items...), `"store":false,`, "", 1)
 	}
-	output := whole(t, srv, "/v1/responses", stored(user))["output"].([]any)
+	output := unstreamed(t, srv, "/v1/responses", stored(user))["output"].([]any)
 	reasoning := output[0].(map[string]any)
 	delete(reasoning, "encrypted_content")
 	if a := ask(t.Context(), srv, "/v1/responses", stored(user, asJSON(t, reasoning), asJSON(t, output[1]), user)); a.status != 200 {

@@ -196,8 +196,8 @@ func (m *machine) tries(settle, model string) {
 	}
 }
 
-// updates asks for a newer version: there is none, then there is one, then one that a
-// stranger signed, then nothing is there to be asked.
+// updates asks for a newer version: there is none, then there is one, then one that an
+// unknown key signed, then nothing is there to be asked.
 func (m *machine) updates(settle, url, want string) {
 	m.t.Helper()
 	for _, c := range []struct {
@@ -219,7 +219,7 @@ func (m *machine) updates(settle, url, want string) {
 	}
 	if out, code := m.as(m.user, settle+" update --install --index "+url+"/hostile.json"); code != 1 ||
 		!strings.Contains(out, "nothing was changed") {
-		m.t.Errorf("a release of a stranger: exit code %d: %s", code, out)
+		m.t.Errorf("a release of an unknown key: exit code %d: %s", code, out)
 	}
 	out, code := m.as(m.user, settle+" update --install --index "+url+"/newer.json")
 	if want != "settle update --install" {
@@ -234,7 +234,7 @@ func (m *machine) updates(settle, url, want string) {
 	}
 }
 
-// newer serves the release's files and two newer ones: of the same key, and of a stranger.
+// newer serves the release's files and two newer ones: of the same key, and of an unknown key.
 func newer(t *testing.T) *httptest.Server {
 	t.Helper()
 	key, err := signing()

@@ -55,15 +55,15 @@ data: {"candidates":[{"content":{"parts":[{"text":"here."},{"functionCall":{"id"
 
 `
 
-// said is what a stream said.
-type said struct {
+// streamResult is the content of a stream.
+type streamResult struct {
 	Thought, Text       string
 	Calls               []string
 	Input, Cached, Outs int64
 }
 
 // settles is what settle reads, and sends.
-func settles(t *testing.T, req model.Request) (said, *recorder) {
+func settles(t *testing.T, req model.Request) (streamResult, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
 	p := gemini.New(
@@ -74,7 +74,7 @@ func settles(t *testing.T, req model.Request) (said, *recorder) {
 			},
 		},
 	)
-	var got said
+	var got streamResult
 	args := ""
 	for c, err := range p.Stream(t.Context(), req) {
 		if err != nil {
@@ -101,7 +101,7 @@ func settles(t *testing.T, req model.Request) (said, *recorder) {
 }
 
 // sdks is what the SDK reads, and sends.
-func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig) (said, *recorder) {
+func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig) (streamResult, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
 	client, err := genai.NewClient(
@@ -111,7 +111,7 @@ func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.Ge
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got said
+	var got streamResult
 	for answer, err := range client.Models.GenerateContentStream(t.Context(), name, contents, config) {
 		if err != nil {
 			t.Fatal(err)

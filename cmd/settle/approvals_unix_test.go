@@ -324,7 +324,7 @@ func TestHeldCallIsApprovedByTwo(t *testing.T) {
 		t.Errorf("after the crash: %s", errs)
 	}
 	exited(t, startedAt(t, p.run(s, "--resume", session, "and now?")), 0) // which ends what is left
-	gone(t, "86427")
+	awaitNoProcess(t, "86427")
 	if p.ran() != 1 {
 		t.Errorf("it ran %d times", p.ran())
 	}

@@ -140,7 +140,7 @@ func TestAttachedInterrupt(t *testing.T) {
 	shot.redraws(t, "sleep 86431; sleep 86431") // so that the first frame is on the screen, which the key means
 	typed(t, keys, "\x1b")
 	shot.shows(t, "interrupted after")
-	gone(t, "86431")
+	awaitNoProcess(t, "86431")
 	typed(t, keys, "\x04")
 	exited(t, cmd, 0)
 	signalled(t, v.cmd, syscall.SIGTERM)

@@ -55,7 +55,7 @@ func TestATerminalStopsSettle(t *testing.T) {
 	}
 	signalled(t, cmd, syscall.SIGINT)
 	exited(t, cmd, 130)
-	gone(t, "sleep 78.5")
+	awaitNoProcess(t, "sleep 78.5")
 }
 
 func stateOf(t *testing.T, pid int) string {

@@ -137,12 +137,12 @@ func (s *frontendWithExecutor) until(what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-over:
-			s.t.Fatalf("not in time: %s; it said %s", what, s.said())
+			s.t.Fatalf("not in time: %s; it said %s", what, s.output())
 		}
 	}
 }
 
-func (s *frontendWithExecutor) said() string {
+func (s *frontendWithExecutor) output() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text
@@ -153,8 +153,8 @@ func (s *frontendWithExecutor) said() string {
 func (s *frontendWithExecutor) await(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
-	s.until(pattern, func() bool { return re.MatchString(s.said()) })
-	found := re.FindStringSubmatch(s.said())
+	s.until(pattern, func() bool { return re.MatchString(s.output()) })
+	found := re.FindStringSubmatch(s.output())
 	return found[len(found)-1]
 }
 
@@ -222,8 +222,8 @@ func executorFrontends() map[string]func(s *frontendWithExecutor) {
 			_, _, end := s.begin(args...)
 			s.during()
 			end()
-			if !strings.Contains(s.said(), "Done.") {
-				s.t.Errorf("it said %s", s.said())
+			if !strings.Contains(s.output(), "Done.") {
+				s.t.Errorf("it said %s", s.output())
 			}
 		}
 	}

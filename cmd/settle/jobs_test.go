@@ -36,7 +36,7 @@ func TestKillJobOfAnother(t *testing.T) {
 	if got := p.says("jobs", "kill", "j000001"); !strings.HasPrefix(got, "ended job s/j000001: process ") {
 		t.Errorf("jobs kill: %q", got)
 	}
-	gone(t, "sleep 96.5")
+	awaitNoProcess(t, "sleep 96.5")
 	state, err := journal.Load(p.data, "s")
 	if err != nil || len(state.Jobs) != 1 || state.Jobs[0].Ended == nil || state.Jobs[0].Ended.How != event.JobKilled {
 		t.Errorf("the log: %v, %+v", err, state.Jobs)
@@ -73,7 +73,7 @@ func TestJobsOnInterrupt(t *testing.T) {
 			awake()
 			signalled(t, run, os.Interrupt)
 			exited(t, run, 130)
-			gone(t, "sleep "+tt.seconds+"9")
+			awaitNoProcess(t, "sleep "+tt.seconds+"9")
 			state, err := journal.Load(p.data, "s")
 			if err != nil || len(state.Jobs) != 1 || state.Jobs[0].Ended == nil || state.Jobs[0].Ended.How != tt.how {
 				t.Errorf("the log: %v, %+v", err, state.Jobs)
@@ -81,7 +81,7 @@ func TestJobsOnInterrupt(t *testing.T) {
 			if tt.how == event.JobReleased {
 				p.says("jobs", "kill", "s/j000001")
 			}
-			gone(t, "sleep "+tt.seconds)
+			awaitNoProcess(t, "sleep "+tt.seconds)
 		})
 	}
 }

@@ -84,11 +84,11 @@ type load struct {
 	wg            sync.WaitGroup
 	cores, memory float64 // of the server in the window: cores in use, and bytes at its end
 
-	mu      sync.Mutex // guards what follows
-	began   time.Time  // of the window; zero before
-	over    bool
-	delays  []time.Duration
-	failure error
+	mu       sync.Mutex // guards what follows
+	began    time.Time  // of the window; zero before
+	finished bool
+	delays   []time.Duration
+	failure  error
 }
 
 // startLoad starts the model's server and the server: apart on a core each, the
@@ -241,7 +241,7 @@ func (l *load) run(sessions, subscribers int) {
 	l.mu.Unlock()
 	<-time.After(loadWindow)
 	l.mu.Lock()
-	l.over = true
+	l.finished = true
 	took := time.Since(l.began).Seconds()
 	delays := l.delays
 	l.mu.Unlock()
@@ -316,7 +316,7 @@ func (l *load) fail(err error) {
 func (l *load) note(now time.Time, text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.began.IsZero() || l.over {
+	if l.began.IsZero() || l.finished {
 		return
 	}
 	for _, word := range bytes.Fields(text) {

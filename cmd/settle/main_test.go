@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 			"model":    model,
 			"fault":    fault,
 			"requests": requests,
-			"asked":    asked,
+			"asked":    checkRequestedPaths,
 			"code":     code,
 			"alone":    alone,
 			"corrupt":  corrupt,
@@ -133,8 +133,8 @@ func requests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// asked PATH… checks which paths the requests went to, in order.
-func asked(ts *testscript.TestScript, _ bool, args []string) {
+// checkRequestedPaths checks which paths the requests went to, in order.
+func checkRequestedPaths(ts *testscript.TestScript, _ bool, args []string) {
 	var got []string
 	for _, e := range ts.Value(serverKey{}).(*holder).server.Exchanges() {
 		got = append(got, e.Path)

@@ -34,7 +34,7 @@ func TestStdoutIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	exited(t, cmd, 141)
-	gone(t, "sleep 85.5")
+	awaitNoProcess(t, "sleep 85.5")
 	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.HasPrefix(
 		said, "settle: the turn was ended: standard output was closed",
 	) {
@@ -66,7 +66,7 @@ func TestStdoutIsNotRead(t *testing.T) {
 	awake()
 	signalled(t, cmd, syscall.SIGTERM)
 	exited(t, cmd, 143)
-	gone(t, "sleep 86.5")
+	awaitNoProcess(t, "sleep 86.5")
 }
 
 // A full disk under standard output.
@@ -179,7 +179,7 @@ func TestHeldSession(t *testing.T) {
 		t.Errorf("stdout: %q", got)
 	}
 	_ = holder.Wait() // it was ended, by TERM or by KILL
-	gone(t, "sleep 87.5")
+	awaitNoProcess(t, "sleep 87.5")
 }
 
 // What kill -9 interrupts is ended by who opens the session next, and the
@@ -197,7 +197,7 @@ func TestKilled(t *testing.T) {
 	again := p.run(server, "--session", "s", "what happened?")
 	started(t, again)
 	exited(t, again, 0)
-	gone(t, "sleep 88.5")
+	awaitNoProcess(t, "sleep 88.5")
 	out, err := p.command("sessions", "export", "s").Output()
 	if err != nil || !bytes.Contains(out, []byte(`"kind":"session.recovered"`)) ||
 		!bytes.Contains(out, []byte(`"reason":"crashed"`)) {

@@ -154,7 +154,7 @@ func TestKilledTerminalEndsItsHost(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	ends(t, host)
-	gone(t, "sleep 84.25")
+	awaitNoProcess(t, "sleep 84.25")
 	log := p.log(id)
 	if got := strings.Join(turnEnds(log), ", "); got != "turn.aborted terminal" {
 		t.Errorf("its turns ended with %s", got)
@@ -190,7 +190,7 @@ func TestSignalledTerminalEndsItsHost(t *testing.T) {
 			}
 			exited(t, cmd, want)
 			ends(t, host)
-			gone(t, "sleep "+seconds)
+			awaitNoProcess(t, "sleep "+seconds)
 			shot.shows(t, "settle was shut down")
 			givenBack(t, shot.String())
 			by := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]

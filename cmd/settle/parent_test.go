@@ -76,7 +76,7 @@ func TestTheParentIsKilled(t *testing.T) {
 	_ = shell.Wait() // it was killed
 	said := allEnded(t, ended, output)
 	t.Logf("everything had ended after %v", time.Since(begin))
-	gone(t, "sleep 79.5")
+	awaitNoProcess(t, "sleep 79.5")
 	if !strings.Contains(said, `"kind":"turn.aborted"`) ||
 		!strings.Contains(said, "the process that started settle is gone") {
 		t.Errorf("it said:\n%s", said)

@@ -122,8 +122,8 @@ func signalled(t *testing.T, cmd *exec.Cmd, sig os.Signal) {
 	}
 }
 
-// gone checks that no process has the word in its command line.
-func gone(t *testing.T, word string) {
+// awaitNoProcess checks that no process has the word in its command line.
+func awaitNoProcess(t *testing.T, word string) {
 	t.Helper()
 	if left := processes(word); len(left) > 0 {
 		t.Errorf("still running: %s", strings.Join(left, "; "))

@@ -32,11 +32,11 @@ func TestReleasedJobOutlivesACrash(t *testing.T) {
 		len(processes("sleep 95.5")) == 0 {
 		t.Errorf("the released job is not there any more: %q", got)
 	}
-	gone(t, "sleep 95.6")
+	awaitNoProcess(t, "sleep 95.6")
 	if got := p.says("jobs", "kill", "j000001"); !strings.HasPrefix(got, "ended job s/j000001: ") {
 		t.Errorf("jobs kill: %q", got)
 	}
-	gone(t, "sleep 95.5")
+	awaitNoProcess(t, "sleep 95.5")
 	recovered := false
 	for _, e := range p.log("s") {
 		_, is := e.Data.(event.SessionRecovered)

@@ -33,7 +33,7 @@ func TestResumeCrashed(t *testing.T) {
 	if last := lastEvent(t, out.String()); last.Kind() != event.KindTurnCompleted || last.Turn != "t000002" {
 		t.Errorf("the run ended with %+v", last)
 	}
-	gone(t, "86419")
+	awaitNoProcess(t, "86419")
 	requests := s.Exchanges()
 	asked := string(requests[len(requests)-1].Body)
 	for _, part := range []string{"hello", "The process that ran your last turn died", "unknown"} {

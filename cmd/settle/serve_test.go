@@ -182,7 +182,7 @@ func TestServeIsStopped(t *testing.T) {
 		}
 		all := v.read(stream, isKind(event.KindSessionClosed))
 		v.exits(0)
-		gone(t, "86417")
+		awaitNoProcess(t, "86417")
 		if err := contract.Check(all); err != nil {
 			t.Error(err)
 		}
@@ -232,7 +232,7 @@ func TestServeIsKilled(t *testing.T) {
 			t.Errorf("client %d has another log (-first +its):\n%s", n, d)
 		}
 	}
-	gone(t, "86418")
+	awaitNoProcess(t, "86418")
 	if err := (contract.Checker{Unfinished: true}).Check(clients[0]); err != nil {
 		t.Error(err)
 	}
@@ -272,7 +272,7 @@ func TestServeSaysThatALogFailed(t *testing.T) {
 		!all[len(all)-1].Volatile {
 		t.Errorf("the turn ends with %+v", all[len(all)-1])
 	}
-	gone(t, "86419")
+	awaitNoProcess(t, "86419")
 	v.call("POST", session+"/inputs", `{"text":"and now?"}`, 404)
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)

@@ -43,7 +43,7 @@ func TestSignals(t *testing.T) {
 				awake()
 				signalled(t, cmd, tt.signal)
 				exited(t, cmd, tt.code)
-				gone(t, "sleep 81.5")
+				awaitNoProcess(t, "sleep 81.5")
 				if !strings.HasPrefix(stderr.String(), tt.says) {
 					t.Errorf("stderr: %q, want %q first", stderr.String(), tt.says)
 				}
@@ -80,7 +80,7 @@ func TestSignalTwice(t *testing.T) {
 	signalled(t, cmd, os.Interrupt)
 	signalled(t, cmd, os.Interrupt)
 	exited(t, cmd, 130)
-	gone(t, "sleep 82.5")
+	awaitNoProcess(t, "sleep 82.5")
 	if n := strings.Count(stdout.String(), `"kind":"turn.aborted"`); n != 1 {
 		t.Errorf("%d terminal events", n)
 	}
@@ -106,7 +106,7 @@ func TestSignalBeforeTheTurn(t *testing.T) {
 	awake()
 	signalled(t, cmd, os.Interrupt)
 	exited(t, cmd, 130)
-	gone(t, "sleep 83.5")
+	awaitNoProcess(t, "sleep 83.5")
 	if said := cmd.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "SIGINT before anything was sent") {
 		t.Errorf("stderr: %s", said)
 	}
@@ -129,7 +129,7 @@ func TestIgnoredHangup(t *testing.T) {
 	signalled(t, cmd, syscall.SIGHUP)
 	signalled(t, cmd, syscall.SIGTERM)
 	exited(t, cmd, 143)
-	gone(t, "sleep 84.5")
+	awaitNoProcess(t, "sleep 84.5")
 	if e := lastEvent(t, stdout.String()); e.By != "signal:SIGTERM" {
 		t.Errorf("the last event is %+v", e)
 	}

@@ -180,7 +180,7 @@ func TestStoppedHolder(t *testing.T) {
 	started(t, taker)
 	exited(t, taker, 0)
 	_ = holder.Wait() // it was ended, by TERM or by KILL
-	gone(t, "sleep 77.5")
+	awaitNoProcess(t, "sleep 77.5")
 	var ends []event.Kind
 	for _, e := range p.log("s") {
 		if e.Terminal() {

@@ -40,7 +40,7 @@ func TestTakeOneSessionOfAServer(t *testing.T) {
 	taker := p.run(server, "--session", ids[0], "--take", "me now")
 	started(t, taker)
 	exited(t, taker, 0)
-	gone(t, "86422")
+	awaitNoProcess(t, "86422")
 	if got := strings.Join(turnEnds(p.log(ids[0])), ", "); got != "turn.aborted take, turn.completed" {
 		t.Errorf("its turns ended with %s", got)
 	}
@@ -51,7 +51,7 @@ func TestTakeOneSessionOfAServer(t *testing.T) {
 	v.call("POST", "api/sessions/"+ids[0]+"/inputs", `{"text":"back"}`, 202)
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)
-	gone(t, "86423")
+	awaitNoProcess(t, "86423")
 	if got := strings.Join(turnEnds(p.log(ids[1])), ", "); got != "turn.aborted signal:SIGTERM" {
 		t.Errorf("the other's turns ended with %s", got)
 	}
@@ -95,7 +95,7 @@ func TestTakeFromARun(t *testing.T) {
 	started(t, taker)
 	exited(t, taker, 0)
 	exited(t, holder, 1)
-	gone(t, "86424")
+	awaitNoProcess(t, "86424")
 	if got := strings.Join(turnEnds(p.log("s")), ", "); got != "turn.aborted take, turn.completed" {
 		t.Errorf("its turns ended with %s", got)
 	}

@@ -70,7 +70,7 @@ func TestParentOfThree(t *testing.T) {
 			again := p.run(server, "--resume", "s", "and now?")
 			started(t, again)
 			exited(t, again, 0)
-			gone(t, word)
+			awaitNoProcess(t, word)
 			p.family3(t, "s", tt.reason)
 			if refused := server.Refusals(); len(refused) > 0 {
 				t.Errorf("the provider refused: %q", refused)

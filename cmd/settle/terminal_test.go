@@ -118,7 +118,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	awake()
 	signalled(t, cmd, syscall.SIGINT)
 	got := ended(t, cmd, shot, 130)
-	gone(t, "sleep 91.5")
+	awaitNoProcess(t, "sleep 91.5")
 	// The effects are partial, or unknown where the machine is too busy (C9).
 	for _, part := range []string{"ending the turn …", "interrupted after", "effects: ", "settle: interrupted by SIGINT", "settle run --resume"} {
 		if !strings.Contains(got, part) {
@@ -146,7 +146,7 @@ func TestTerminalHangsUp(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 129 {
 		t.Errorf("got %v, want exit code 129", err)
 	}
-	gone(t, "sleep 92.5")
+	awaitNoProcess(t, "sleep 92.5")
 	out, err := p.command("sessions", "export", "s").Output()
 	if err != nil || !strings.Contains(string(out), `"kind":"turn.aborted"`) {
 		t.Errorf("%v, export:\n%s", err, out)

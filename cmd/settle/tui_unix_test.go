@@ -171,7 +171,7 @@ func TestTUISignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			exited(t, cmd, want)
-			gone(t, "sleep "+seconds)
+			awaitNoProcess(t, "sleep "+seconds)
 			shot.shows(t, "settle was shut down")
 			if got := state(); *got == *raw {
 				t.Error("the terminal is still in raw mode")

@@ -22,8 +22,8 @@ func (y *yard) begin(session, name string) *SessionTree {
 	return tree
 }
 
-// again opens the worktree of a session that continues.
-func (y *yard) again(w event.Worktree) *SessionTree {
+// reopen opens the worktree of a session that continues.
+func (y *yard) reopen(w event.Worktree) *SessionTree {
 	y.Helper()
 	tree, err := y.Reopen(y.Context(), w)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestSessionTreeWithoutChangesIsRemovedAndMadeAgain(t *testing.T) {
 	}
 	write(t, filepath.Join(y.top, "c.txt"), "three\n")
 	y.commit(y.top, "second")
-	again := y.again(tree.Worktree)
+	again := y.reopen(tree.Worktree)
 	if !isThere(filepath.Join(again.Worktree.Path, "c.txt")) || again.Note == "" ||
 		again.Worktree.Base == tree.Worktree.Base {
 		t.Errorf("it is not made again from the last commit: %q, %+v", again.Note, again.Worktree)
@@ -78,7 +78,7 @@ func TestSessionTreeWithChangesIsKeptAndOpenedAgain(t *testing.T) {
 	if _, err := y.Begin(t.Context(), y.top, "s2", "feat"); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("the branch is taken: %v", err)
 	}
-	again := y.again(tree.Worktree)
+	again := y.reopen(tree.Worktree)
 	if !isThere(filepath.Join(again.Worktree.Dir, "new")) || !y.Held("s1", again.Worktree) {
 		t.Error("it is not the same worktree, held again")
 	}
@@ -104,7 +104,7 @@ func TestSessionTreeIsMadeAgainFromItsBranch(t *testing.T) {
 	if err := os.RemoveAll(tree.Worktree.Path); err != nil {
 		t.Fatal(err)
 	}
-	again := y.again(tree.Worktree)
+	again := y.reopen(tree.Worktree)
 	if !isThere(filepath.Join(again.Worktree.Path, "d.txt")) {
 		t.Error("the work is not there")
 	}
@@ -116,7 +116,7 @@ func TestSessionTreeIsMadeAgainFromItsBranch(t *testing.T) {
 func TestSessionTreeOfTwoSessionsIsLeftByTheLast(t *testing.T) {
 	y := newYard(t)
 	first := y.begin("s1", "")
-	second := y.again(first.Worktree) // a copy of the session
+	second := y.reopen(first.Worktree) // a copy of the session
 	if left := first.Leave(t.Context()); !left.Kept || !strings.Contains(left.Why, "another session") {
 		t.Errorf("%+v", left)
 	}
@@ -205,7 +205,7 @@ func TestSessionTreeIsNotOpenedIncomplete(t *testing.T) {
 	if err := os.Remove(filepath.Join(first.Worktree.Path, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	again := y.again(first.Worktree)
+	again := y.reopen(first.Worktree)
 	if !isThere(filepath.Join(again.Worktree.Path, "a.txt")) || again.Note == "" {
 		t.Errorf("it is incomplete still: %q", again.Note)
 	}
@@ -223,7 +223,7 @@ func TestSessionTreeIsNotClearedWithWork(t *testing.T) {
 	w := y.begin("s1", "").Worktree
 	mark := func() { write(t, filepath.Join(y.Dir, ".making-s1"), "incomplete\n") }
 	mark()
-	if again := y.again(w); again.Note != "" || isThere(filepath.Join(y.Dir, ".making-s1")) {
+	if again := y.reopen(w); again.Note != "" || isThere(filepath.Join(y.Dir, ".making-s1")) {
 		t.Errorf("complete: %q", again.Note)
 	}
 	for name, work := range map[string]func(){
@@ -250,7 +250,7 @@ func TestSessionTreeIsNotClearedWithWork(t *testing.T) {
 		}
 	}
 	mark()
-	if again := y.again(w); again.Note == "" || !isThere(filepath.Join(w.Path, "a.txt")) {
+	if again := y.reopen(w); again.Note == "" || !isThere(filepath.Join(w.Path, "a.txt")) {
 		t.Errorf("cut: %q", again.Note)
 	}
 	if left, err := filepath.Glob(filepath.Join(y.Dir, ".index-*")); err != nil || len(left) > 0 {

@@ -12,13 +12,13 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// asked records requests for approval, and answers them.
-type asked struct {
+// approvalRecorder records requests for approval, and answers them.
+type approvalRecorder struct {
 	titles []string
 	answer error
 }
 
-func (a *asked) Approve(_ context.Context, call settle.Approval) error {
+func (a *approvalRecorder) Approve(_ context.Context, call settle.Approval) error {
 	a.titles = append(a.titles, call.Title)
 	return a.answer
 }
@@ -30,7 +30,7 @@ func TestReleaseIsAsked(t *testing.T) {
 		answer   error
 		released bool
 	}{{nil, true}, {errors.New("no"), false}} {
-		person := &asked{answer: tt.answer}
+		person := &approvalRecorder{answer: tt.answer}
 		a := make1(t, resolve(t, "/", nil, map[string]string{"SETTLE_DATA_DIR": t.TempDir()}, ""), func(o *Options) {
 			o.Model, o.Release, o.Approver = scripted(script.New(
 				script.Turn(script.Call("shell", `{"command":"true"}`)),

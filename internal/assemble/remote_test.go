@@ -16,11 +16,11 @@ func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 	lost := &executor.LostError{Why: "the stream was cut"}
 	refused := &executor.RefusedError{Message: "another process works on this session"}
 	for name, c := range map[string]struct {
-		remote remoteTools
-		fails  int // number of failures with err
-		err    error
-		want   error
-		took   time.Duration // upper bound
+		remote  remoteTools
+		fails   int // number of failures with err
+		err     error
+		want    error
+		maxTime time.Duration // upper bound
 	}{
 		"reached":                {fails: 0},
 		"cut, and reached again": {fails: 3, err: lost},
@@ -28,19 +28,19 @@ func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 		"away":                   {fails: 1, err: away, want: away},
 		"shared, back in time": {
 			remote: remoteTools{shared: &SharedExecutor{}}, fails: 20, err: away,
-			took: 25 * time.Second,
+			maxTime: 25 * time.Second,
 		},
 		"shared, away for ever": {
 			remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: away, want: away,
-			took: reachTimeout,
+			maxTime: reachTimeout,
 		},
 		"shared, a long lease": {
 			remote: remoteTools{shared: &SharedExecutor{}, lease: time.Minute}, fails: 1e6,
-			err: away, want: away, took: time.Minute,
+			err: away, want: away, maxTime: time.Minute,
 		},
 		"shared, a short lease": {
 			remote: remoteTools{shared: &SharedExecutor{}, lease: time.Second}, fails: 1e6,
-			err: away, want: away, took: reachTimeout,
+			err: away, want: away, maxTime: reachTimeout,
 		},
 		"shared, refused": {
 			remote: remoteTools{shared: &SharedExecutor{}}, fails: 1e6, err: refused,
@@ -59,9 +59,9 @@ func TestSharedExecutorIsRetriedWithDelay(t *testing.T) {
 				if !errors.Is(err, c.want) {
 					t.Errorf("%v, not %v", err, c.want)
 				}
-				if took := time.Since(began); took > c.took || c.fails == 1e6 && c.took > 0 &&
-					took < c.took-maxReachDelay {
-					t.Errorf("it took %v, not %v", took, c.took)
+				if took := time.Since(began); took > c.maxTime || c.fails == 1e6 && c.maxTime > 0 &&
+					took < c.maxTime-maxReachDelay {
+					t.Errorf("it took %v, not %v", took, c.maxTime)
 				}
 			})
 		})

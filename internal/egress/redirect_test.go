@@ -42,9 +42,9 @@ func TestRedirectsStayOnTheServer(t *testing.T) {
 	defer other.Close()
 	transport := &http.Transport{DisableKeepAlives: true}
 	for path, want := range map[string]struct {
-		asked int64
-		code  int
-		err   string
+		requests int64
+		code     int
+		err      string
 	}{
 		"/self": {1 + maxRedirects, http.StatusTemporaryRedirect, "6 times in a row"},
 		"/away": {1, http.StatusPermanentRedirect, other.URL},
@@ -72,8 +72,8 @@ func TestRedirectsStayOnTheServer(t *testing.T) {
 				case answer.StatusCode != want.code:
 					t.Errorf("status %d, want %d", answer.StatusCode, want.code)
 				}
-				if n := asked.Load(); n != want.asked {
-					t.Errorf("%d requests, want %d", n, want.asked)
+				if n := asked.Load(); n != want.requests {
+					t.Errorf("%d requests, want %d", n, want.requests)
 				}
 			}
 		})

@@ -92,7 +92,7 @@ func TestCutEverywhere(t *testing.T) {
 			l.cut()
 			q.End(t.Context(), 0)
 			exit := wait(t, p)
-			gone(t, p)
+			awaitExit(t, p)
 			text, _ := os.ReadFile(mark)
 			if exit.Code != 7 || out.String() != "one\ngot two\n" || string(text) != "ran\n" || p.Lost() != "" ||
 				q.Lost() != "" ||
@@ -176,7 +176,7 @@ func (s mutedStream) Read(data []byte) (int, error) {
 	}
 }
 
-// More output than is kept for a brain that is away is dropped, and that is said.
+// More output than is kept for a client that is away is dropped, and that is said.
 func TestFlood(t *testing.T) {
 	l := newLink(&spool{open: func() (*os.File, error) { return unlinkedFile(t.TempDir()) }, maxBytes: 3 * windowBytes})
 	defer l.close()
@@ -283,11 +283,11 @@ func benchmarkRemote(b *testing.B) *Remote {
 // talkative is a stream of a command that may have said something.
 type talkative struct {
 	io.ReadWriteCloser
-	asked *atomic.Int64
+	requests *atomic.Int64
 }
 
 func (t talkative) Stderr() string {
-	t.asked.Add(1)
+	t.requests.Add(1)
 	return "it hurts"
 }
 

@@ -209,7 +209,7 @@ func wait(t *testing.T, p *proc.Process) proc.Exit {
 	return exit
 }
 
-func gone(t *testing.T, p *proc.Process) {
+func awaitExit(t *testing.T, p *proc.Process) {
 	t.Helper()
 	select {
 	case <-p.Done():
@@ -225,7 +225,7 @@ func TestRemoteCommand(t *testing.T) {
 		!p.IsRemote() {
 		t.Errorf("got %+v, %q", exit, out.String())
 	}
-	gone(t, p)
+	awaitExit(t, p)
 	if p.Lost() != "" || len(p.Survivors()) > 0 {
 		t.Errorf("lost %q, survivors %v", p.Lost(), p.Survivors())
 	}
@@ -261,7 +261,7 @@ func TestRemoteLeavesARest(t *testing.T) {
 		t.Errorf("rest %v", rest)
 	}
 	p.End(t.Context(), 0)
-	gone(t, p)
+	awaitExit(t, p)
 }
 
 func TestRemoteInput(t *testing.T) {
@@ -339,7 +339,7 @@ func TestRemoteComesBack(t *testing.T) {
 	}
 }
 
-// C7: what a brain started that does not come back, ends with the lease. Output and
+// C7: what a client started that does not come back, ends with the lease. Output and
 // ending are there when it does.
 func TestLease(t *testing.T) {
 	l := newLand(t)
@@ -348,9 +348,9 @@ func TestLease(t *testing.T) {
 	out.await(t, "on\n")
 	l.close(true)
 	l.cut()
-	gone(t, l.server.host.command(1).process) // there
+	awaitExit(t, l.server.host.command(1).process) // there
 	l.close(false)
-	gone(t, p)
+	awaitExit(t, p)
 	if exit := p.Exit(); exit.Code != 5 || !strings.HasSuffix(out.String(), "bye\n") || p.Lost() != "" {
 		t.Errorf("got %+v, %q, lost %q", exit, out.String(), p.Lost())
 	}
@@ -379,7 +379,7 @@ func TestReplacedExecutorLosesRunningCalls(t *testing.T) {
 	}()
 	<-asked
 	l.die()
-	gone(t, p)
+	awaitExit(t, p)
 	if p.Lost() == "" || !p.Exit().Lost {
 		t.Errorf("lost %q, exit %+v", p.Lost(), p.Exit())
 	}
@@ -401,7 +401,7 @@ func TestRemoteUnreachableBeyondLease(t *testing.T) {
 	out.await(t, "on\n")
 	l.close(true)
 	l.cut()
-	gone(t, p)
+	awaitExit(t, p)
 	if !strings.Contains(p.Lost(), "no route") {
 		t.Errorf("lost %q", p.Lost())
 	}
@@ -438,7 +438,7 @@ func TestInterruptWhileAway(t *testing.T) {
 		t.Error("it started")
 	}
 	l.close(false)
-	gone(t, p) // the end was sent when it could be
+	awaitExit(t, p) // the end was sent when it could be
 	q, _ := begin(t, r, "true", nil)
 	wait(t, q)
 	if _, err := os.Stat(mark); err == nil {
@@ -455,7 +455,7 @@ func TestAnotherHostEndsCommands(t *testing.T) {
 	out.await(t, "on\n")
 	done, _ := begin(t, first, "true", nil)
 	wait(t, done)
-	gone(t, done)
+	awaitExit(t, done)
 	second := l.remote(func(c *RemoteConfig) { c.Epoch = 2 })
 	ended := second.Ended()
 	found := false
@@ -465,9 +465,9 @@ func TestAnotherHostEndsCommands(t *testing.T) {
 	if !found {
 		t.Errorf("reported %+v", ended)
 	}
-	gone(t, p)
+	awaitExit(t, p)
 	if p.Lost() == "" {
-		t.Error("the first brain still knows it")
+		t.Error("the first client still knows it")
 	}
 	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil ||
 		!strings.Contains(err.Error(), "another process") {
@@ -486,7 +486,7 @@ func TestStartTwice(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	p, _ := begin(t, r, "echo ran >> "+mark, nil)
 	wait(t, p)
-	gone(t, p)
+	awaitExit(t, p)
 	r.mu.Lock()
 	id := r.last
 	s := &pendingStart{command: Command{Script: "again"}, result: make(chan startResult, 1)}
@@ -497,7 +497,7 @@ func TestStartTwice(t *testing.T) {
 	if again.err != nil {
 		t.Fatal(again.err)
 	}
-	gone(t, again.process)
+	awaitExit(t, again.process)
 	text, _ := os.ReadFile(mark)
 	if string(text) != "ran\n" || again.process.PID() != p.PID() || !again.process.Exit().OK() {
 		t.Errorf("ran: %q, pid %d and %d", text, p.PID(), again.process.PID())

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// another is a later brain of the same session, which takes over what there is.
+// another is a later client of the same session, which takes over what there is.
 func another(l *land, epoch uint64) *Remote {
 	return l.remote(func(c *RemoteConfig) { c.Epoch, c.TakeOver = epoch, TakeOver })
 }
@@ -27,7 +27,7 @@ func keptFor(t *testing.T, r *Remote, call string) (*TakenCommand, *sink) {
 	return nil, nil
 }
 
-// C5: what a brain that died had started goes on as the next one's, with its output and
+// C5: what a client that died had started goes on as the next one's, with its output and
 // ending; the ids go on, too. The one before is refused from then on.
 func TestTakeOver(t *testing.T) {
 	l := newLand(t)
@@ -36,13 +36,13 @@ func TestTakeOver(t *testing.T) {
 	p, out := begin(t, first, "echo on; read line; echo got $line; exit 3", of("runs"))
 	out.await(t, "on\n")
 	done, _ := begin(t, first, "echo short; exit 5", of("ended"))
-	gone(t, done)
+	awaitExit(t, done)
 	second := another(l, 2)
 	if ended := second.Ended(); len(ended) > 0 {
 		t.Errorf("%+v were ended", ended)
 	}
 	e, stderr := keptFor(t, second, "ended")
-	gone(t, e.Process)
+	awaitExit(t, e.Process)
 	if exit := e.Process.Exit(); !e.Ended || e.Expired || exit.Code != 5 || stderr.String() != "short\n" {
 		t.Errorf("%+v, %+v, %q", e, exit, stderr.String())
 	}
@@ -50,9 +50,9 @@ func TestTakeOver(t *testing.T) {
 	if k.Ended || k.Command != "echo on; read line; echo got $line; exit 3" || k.Process.PID() != p.PID() {
 		t.Errorf("%+v", k)
 	}
-	gone(t, p)
+	awaitExit(t, p)
 	if p.Lost() == "" {
-		t.Error("the first brain still has it")
+		t.Error("the first client still has it")
 	}
 	if _, err := first.Start(t.Context(), Command{Script: "true", Dir: "/"}); err == nil ||
 		!strings.Contains(err.Error(), "another process") {
@@ -67,7 +67,7 @@ func TestTakeOver(t *testing.T) {
 	if err := k.Process.Write(t.Context(), []byte("it\n")); err != nil {
 		t.Error(err)
 	}
-	gone(t, k.Process)
+	awaitExit(t, k.Process)
 	if exit := k.Process.Exit(); exit.Code != 3 || stderr.String() != "on\ngot it\n" {
 		t.Errorf("%+v, %q", exit, stderr.String())
 	}
@@ -81,10 +81,10 @@ func TestTakeOverTooLate(t *testing.T) {
 	out.await(t, "on\n")
 	l.close(true)
 	l.cut()
-	gone(t, l.server.host.command(1).process) // there
+	awaitExit(t, l.server.host.command(1).process) // there
 	l.close(false)
 	k, stderr := keptFor(t, another(l, 2), "c")
-	gone(t, k.Process)
+	awaitExit(t, k.Process)
 	if exit := k.Process.Exit(); !k.Expired || exit.OK() || stderr.String() != "on\n" {
 		t.Errorf("%+v, %+v, %q", k, exit, stderr.String())
 	}
@@ -98,46 +98,46 @@ func TestTakeOverEndedBefore(t *testing.T) {
 	_, out := begin(t, first, "echo on; sleep 1000", func(c *Command) { c.Call = "killed" })
 	out.await(t, "on\n")
 	done, _ := begin(t, first, "exit 7", func(c *Command) { c.Call = "ended" })
-	gone(t, done)
+	awaitExit(t, done)
 	l.close(true)
 	l.cut()
-	gone(t, l.server.host.command(1).process) // there
+	awaitExit(t, l.server.host.command(1).process) // there
 	l.close(false)
-	var waits *proc.Process // of the brain before
+	var waits *proc.Process // of the client before
 	for epoch := uint64(2); epoch < 4; epoch++ {
 		r := another(l, epoch)
 		if waits != nil {
-			gone(t, waits) // that one knows that it was followed
+			awaitExit(t, waits) // that one knows that it was followed
 		}
 		waits, _ = begin(t, r, "read line", func(c *Command) { c.Input = proc.PipeInput })
 		if k, _ := keptFor(t, r, "ended"); !k.Ended || k.Expired {
 			t.Errorf("epoch %d: %+v", epoch, k)
 		}
 		k, _ := keptFor(t, r, "killed")
-		gone(t, k.Process)
+		awaitExit(t, k.Process)
 		if !k.Expired {
 			t.Errorf("epoch %d: %+v", epoch, k)
 		}
 	}
 }
 
-// The next brain is told of all commands in one frame, however long their scripts are.
+// The next client receives all commands in one frame, however long their scripts are.
 func TestTakeOverLongScripts(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(nil)
 	p, _ := begin(t, first, "exit 3 # "+strings.Repeat("é", 20<<10), func(c *Command) { c.Call = "c" })
-	gone(t, p)
+	awaitExit(t, p)
 	waits, _ := begin(t, first, "read line", func(c *Command) { c.Input = proc.PipeInput })
 	k, _ := keptFor(t, another(l, 2), "c")
-	gone(t, waits) // the first knows that it was followed
-	gone(t, k.Process)
+	awaitExit(t, waits) // the first knows that it was followed
+	awaitExit(t, k.Process)
 	if n := len(k.Command); n > handedBytes+len("…") || !strings.HasPrefix(k.Command, "exit 3 # éé") ||
 		!strings.HasSuffix(k.Command, "é…") {
 		t.Errorf("%d bytes: %q", n, k.Command)
 	}
 }
 
-// Output that comes while the brains change comes once, in order.
+// Output that comes while the clients change comes once, in order.
 func TestTakeOverInAFlood(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
@@ -153,7 +153,7 @@ func TestTakeOverInAFlood(t *testing.T) {
 		var k *TakenCommand
 		k, stderr = keptFor(t, another(l, epoch), "c")
 		if epoch == 5 {
-			gone(t, k.Process)
+			awaitExit(t, k.Process)
 		}
 	}
 	lines := strings.Split(stderr.String(), "\n")

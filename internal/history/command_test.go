@@ -48,7 +48,7 @@ func (p *tape) command(text, output string, end event.Status) *tape {
 
 // What a person ran is shown to the model as what it is, with the next request.
 func TestUserCommandReachesNextRequest(t *testing.T) {
-	p := newTape(t).turn("hi").attempt().text("Hello.").whole().ends(event.Complete())
+	p := newTape(t).turn("hi").attempt().text("Hello.").endAttempt().ends(event.Complete())
 	p.command("git status", "clean", event.ItemCompleted)
 	p.command("make", "half of it", event.ItemOpen)
 	p.turn("and now?").attempt()

@@ -52,18 +52,18 @@ func (k *talk) note(text string) {
 func TestRequestsExtendOneAnother(t *testing.T) {
 	k := &talk{tape: newTape(t)}
 	k.turn("go")
-	k.asks().text("Half an answer, and a pause.").whole()
-	k.asks().whole() // "Continue." stays; the model says nothing
+	k.asks().text("Half an answer, and a pause.").endAttempt()
+	k.asks().endAttempt() // "Continue." stays; the model says nothing
 	k.add(event.Event{Data: event.InputAccepted{Input: "steer", Text: "be brief", Mode: event.Steer}})
-	k.asks("steer").whole() // and nothing again
+	k.asks("steer").endAttempt() // and nothing again
 	k.note("Your last response was cut.")
 	k.asks()
 	item := k.call("a", "{}", "starts")
-	k.gives(item, "an output").whole()
+	k.gives(item, "an output").endAttempt()
 	k.asks().text("Partly").ends(event.Abort(event.Interrupted, "user"))
 	k.add(event.Event{Data: event.JobStarted{Job: "j000001", PID: 1, Command: "web"}})
 	k.turn("and now")
-	k.asks().text("Done.").whole().ends(event.Complete())
+	k.asks().text("Done.").endAttempt().ends(event.Complete())
 	k.turn("thanks")
 	k.asks()
 	if n := len(k.last); n < 12 {

@@ -35,9 +35,9 @@ func rich(t *testing.T) *tape {
 		attempt().
 		thought("hm", signature).
 		text("bad words").
-		whole().
+		endAttempt().
 		ends(event.Complete())
-	p.turn("bad input").attempt().thought("hm", signature).text("fine").whole().ends(event.Complete())
+	p.turn("bad input").attempt().thought("hm", signature).text("fine").endAttempt().ends(event.Complete())
 	return p.turn("go on").calls(1, `{}`, "new output")
 }
 
@@ -80,7 +80,7 @@ func TestUnknownRefusals(t *testing.T) {
 				t.Errorf("the model is not told:\n%s", got)
 			}
 			checkRoles(t, b.Input)
-			p.thought("anew", signature).text("bright").whole()
+			p.thought("anew", signature).text("bright").endAttempt()
 			p.calls(1, `{"x":1}`, "fresh").ends(event.Complete()).shown("b.png")
 			next := history.Request(p.state, target(), "sys", nil)
 			after := show(next.Input)
@@ -172,7 +172,7 @@ func TestTrialsEndWithTheirTurn(t *testing.T) {
 func TestTooManyItems(t *testing.T) {
 	p := newTape(t)
 	for range 20 {
-		p.turn("a").calls(3, `{}`, "b").attempt().text("c").whole().ends(event.Complete())
+		p.turn("a").calls(3, `{}`, "b").attempt().text("c").endAttempt().ends(event.Complete())
 	}
 	p.turn("go on")
 	few := func(b history.BuiltRequest) *model.Error {
@@ -224,7 +224,7 @@ func TestNamedParts(t *testing.T) {
 			attempt().
 			thought("hm", signature).
 			text("fine").
-			whole().
+			endAttempt().
 			ends(event.Complete()).
 			turn("go on")
 		fault := model.NewError(tt.kind, "no")

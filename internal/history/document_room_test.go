@@ -82,13 +82,13 @@ func TestDocumentWithoutRoomBecomesText(t *testing.T) {
 	accepts := noRoomForDocuments(func(history.BuiltRequest) *model.Error { return nil })
 	for _, window := range []int{0, 1_000_000} {
 		to.Window = window
-		p := newTape(t).turn("first").attempt().text("fine").whole().ends(event.Complete()).read(pdfOf("a.pdf", 80))
+		p := newTape(t).turn("first").attempt().text("fine").endAttempt().ends(event.Complete()).read(pdfOf("a.pdf", 80))
 		b, n, r := p.asks(to, accepts)
 		if _, texts := documentsOf(b); accepts(b) != nil || n != 1 || !strings.Contains(texts, "words of a.pdf") ||
 			!strings.Contains(texts, "first") {
 			t.Errorf("window %d: %d refusals, %+v: %q", window, n, r, texts)
 		}
-		p.text("fine").whole().ends(event.Complete()).turn("next")
+		p.text("fine").endAttempt().ends(event.Complete()).turn("next")
 		b, n, _ = p.asks(to, accepts)
 		if _, texts := documentsOf(b); n > 0 || !strings.Contains(texts, "words of a.pdf") {
 			t.Errorf("window %d, the next turn: %d refusals, %q", window, n, texts)
@@ -112,7 +112,7 @@ func TestAdviceAboutDocumentTooLong(t *testing.T) {
 func TestShorteningKeepsTextOfDocuments(t *testing.T) {
 	to := reads()
 	to.DocumentPages, to.Window, to.MaxOutput = 1000, 50_000, 10_000
-	p := newTape(t).read(pdfOf("a.pdf", 14)).attempt().text("fine").whole().ends(event.Complete())
+	p := newTape(t).read(pdfOf("a.pdf", 14)).attempt().text("fine").endAttempt().ends(event.Complete())
 	b := history.Request(p.turn(strings.Repeat("word ", 12_000)).state, to, "", nil)
 	sent, texts := documentsOf(b)
 	if len(sent) > 0 || !strings.Contains(texts, "there was no room for it; it ends") ||
@@ -130,7 +130,7 @@ func TestDigestKeepsDocuments(t *testing.T) {
 	for _, name := range []string{"old.pdf", "new.pdf"} {
 		d := pdfOf(name, 3)
 		d.Text += strings.Repeat(" word", 2_000)
-		p.read(d).attempt().text("fine").whole().ends(event.Complete())
+		p.read(d).attempt().text("fine").endAttempt().ends(event.Complete())
 	}
 	digest := history.Read(p.state, history.Scope{})
 	for room, want := range map[int][]string{

@@ -113,7 +113,7 @@ func TestDocumentRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTape(t).shown("a.png")
-			p.attempt().text("A picture.").whole()
+			p.attempt().text("A picture.").endAttempt()
 			p.ends(event.Complete()).read(document)
 			if c.kind == model.ErrImage || c.kind == model.ErrTooLarge { // both are new
 				p = newTape(t)
@@ -150,7 +150,7 @@ func TestNewAttachmentsRefusedFirst(t *testing.T) {
 	document := event.Document{Data: []byte("%PDF"), Name: "a.pdf", Pages: 1, Text: "Hello."}
 	for _, kind := range []model.ErrorKind{model.ErrImage, model.ErrTooLarge} {
 		p := newTape(t).shown("a.png")
-		p.attempt().text("A picture.").whole()
+		p.attempt().text("A picture.").endAttempt()
 		p.ends(event.Complete()).read(document)
 		if before := history.Request(p.state, reads(), "", nil); !before.Parts.Yield(kind, 400) {
 			t.Errorf("%s: the turn does not ask again", kind)

@@ -78,7 +78,7 @@ func (p *tape) calls(n int, args, output string) *tape {
 	for k := range n {
 		items = append(items, p.call(fmt.Sprintf("c%d_%d", len(p.state.Running().Attempts), k), args, "starts"))
 	}
-	p.whole()
+	p.endAttempt()
 	for _, i := range items {
 		p.gives(i, output)
 	}
@@ -91,23 +91,29 @@ func TestOverflow(t *testing.T) {
 	word := func(n int) string { return strings.Repeat("word ", n/5) }
 	long := func(p *tape) {
 		for range 30 {
-			p.calls(3, `{"path":"`+word(900)+`"}`, word(3000)).attempt().text(word(900)).whole()
+			p.calls(3, `{"path":"`+word(900)+`"}`, word(3000)).attempt().text(word(900)).endAttempt()
 		}
 	}
 	logs := map[string]func(p *tape){
 		"one output of 5 MB":       func(p *tape) { p.turn("go").calls(1, `{}`, word(5<<20)) },
 		"nine outputs of 64 KiB":   func(p *tape) { p.turn("go").calls(9, `{}`, word(64<<10)) },
 		"900 outputs side by side": func(p *tape) { p.turn("go").calls(900, `{}`, word(600)) },
-		"long text of the model":   func(p *tape) { p.turn("go").attempt().text(word(900_000)).whole(); p.ends(event.Complete()).turn("on") },
-		"long reasoning": func(p *tape) {
-			p.turn("go").attempt().thought(word(900_000), signature).text("a").whole()
+		"long text of the model": func(p *tape) {
+			p.turn("go").attempt().text(word(900_000)).endAttempt()
 			p.ends(event.Complete()).turn("on")
 		},
-		"long arguments":       func(p *tape) { p.turn("go").calls(2, `{"content":"`+word(400_000)+`"}`, "ok") },
-		"a long earlier input": func(p *tape) { p.turn(word(900_000)).attempt().text("a").whole(); p.ends(event.Complete()).turn("on") },
+		"long reasoning": func(p *tape) {
+			p.turn("go").attempt().thought(word(900_000), signature).text("a").endAttempt()
+			p.ends(event.Complete()).turn("on")
+		},
+		"long arguments": func(p *tape) { p.turn("go").calls(2, `{"content":"`+word(400_000)+`"}`, "ok") },
+		"a long earlier input": func(p *tape) {
+			p.turn(word(900_000)).attempt().text("a").endAttempt()
+			p.ends(event.Complete()).turn("on")
+		},
 		"many inputs": func(p *tape) {
 			for range 300 {
-				p.turn(word(3000)).attempt().text("a").whole().ends(event.Complete())
+				p.turn(word(3000)).attempt().text("a").endAttempt().ends(event.Complete())
 			}
 			p.turn("on")
 		},
@@ -143,7 +149,7 @@ func TestOverflow(t *testing.T) {
 								t.Errorf("%d refusals, though the window is known", n)
 							}
 							checkRoles(t, b.Input)
-							p.text("fine").whole().ends(event.Complete()).turn("the next one")
+							p.text("fine").endAttempt().ends(event.Complete()).turn("the next one")
 							next, n, _ := p.asks(to, accepts)
 							if accepts(next) != nil || n > 1 {
 								t.Errorf("the next turn has %d refusals", n)
@@ -195,7 +201,7 @@ func TestAnInputThatNoModelTakes(t *testing.T) {
 			calls(1, `{}`, "kept"+strings.Repeat(" word", 400)).
 			attempt().
 			text("fine").
-			whole().
+			endAttempt().
 			ends(event.Complete())
 		p.turn("begin " + strings.Repeat("word ", 100_000) + " end")
 		to := target()
@@ -241,7 +247,7 @@ func TestShorteningKeepsThePrefix(t *testing.T) {
 		}
 		before = got
 		a := p.call(fmt.Sprint("c", len(p.state.Running().Attempts)), `{}`, "starts")
-		p.whole().gives(a, strings.Repeat("word ", 500))
+		p.endAttempt().gives(a, strings.Repeat("word ", 500))
 	}
 	if changes < 3 || changes > 20 {
 		t.Errorf("%d changes in 100 requests", changes)

@@ -41,7 +41,7 @@ func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
 // C6: what a provider refused once is left out of every later request.
 func TestRefused(t *testing.T) {
 	own := target().Model
-	said := func(p *tape, thought, text string) { p.attempt().thought(thought, signature).text(text).whole() }
+	said := func(p *tape, thought, text string) { p.attempt().thought(thought, signature).text(text).endAttempt() }
 	const unsaid, noOutput = "[A user message was omitted here because the provider refused it.]", "[The output was omitted because the provider refused it.]"
 	done, to := event.Complete(), target()
 	to.RefusalSticks = true
@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 			func(p *tape) {
 				p.turn("a").attempt()
 				call := p.call("c", `{}`, "starts")
-				p.whole().gives(call, "bad").refused(own, model.ErrPolicy, 0).ends(event.Fail(&event.Failure{})).turn("b")
+				p.endAttempt().gives(call, "bad").refused(own, model.ErrPolicy, 0).ends(event.Fail(&event.Failure{})).turn("b")
 			},
 			"user: a\ncall c: {}\noutput c: " + noOutput + "\nuser: [The turn failed here. Do not resume it unless the user asks.]\nuser: b\n",
 		},

@@ -116,7 +116,7 @@ func (p *tape) gives(item, output string) *tape {
 	return p.end(item, event.ItemEnded{Status: event.ItemCompleted, Content: c})
 }
 
-func (p *tape) whole() *tape {
+func (p *tape) endAttempt() *tape {
 	p.t.Helper()
 	return p.add(
 		event.Event{
@@ -154,7 +154,7 @@ func TestSignaturesReturnToTheirProvider(t *testing.T) {
 			Data:    event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Signature: members},
 		},
 	)
-	p.whole() // the call has not even started: what it has is in the log
+	p.endAttempt() // the call has not even started: what it has is in the log
 	for name, want := range map[string]int{"m": 2, "other": 0} {
 		to := target()
 		to.Model = name
@@ -208,7 +208,7 @@ func TestRequest(t *testing.T) {
 				p.turn("hi").attempt().thought("hm", signature).text("I look.")
 				a := p.call("a", `{}`, "starts")
 				b := p.call("b", `{"x":1}`, "starts")
-				p.whole().gives(b, "B").gives(a, "A")
+				p.endAttempt().gives(b, "B").gives(a, "A")
 			},
 			want: "user: hi\nreasoning: hm\nassistant: I look.\ncall a: {}\ncall b: {\"x\":1}\noutput a: A\noutput b: B\n",
 		},
@@ -255,7 +255,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a := p.call("a", `{}`, "starts")
-				p.text("meanwhile").whole().gives(a, "A")
+				p.text("meanwhile").endAttempt().gives(a, "A")
 			},
 			want: "user: hi\ncall a: {}\noutput a: A\n",
 		},
@@ -263,7 +263,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a := p.call("a", `{}`, "starts")
-				p.text("meanwhile").whole().gives(a, "A")
+				p.text("meanwhile").endAttempt().gives(a, "A")
 			},
 			target: func(t *history.Target) { t.TextAfterCalls = true },
 			want:   "user: hi\ncall a: {}\nassistant: meanwhile\noutput a: A\n",
@@ -272,7 +272,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature)
 				a := p.call("a", `{}`, "starts")
-				p.thought("then", signature).text("meanwhile").whole().gives(a, "A")
+				p.thought("then", signature).text("meanwhile").endAttempt().gives(a, "A")
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
 		},
@@ -280,7 +280,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a := p.call("a", `{}`, "starts")
-				p.thought("then", signature).text("meanwhile").whole().gives(a, "A")
+				p.thought("then", signature).text("meanwhile").endAttempt().gives(a, "A")
 			},
 			target: func(t *history.Target) { t.TextAfterCalls = true },
 			want:   "user: hi\ncall a: {}\nreasoning: then\nassistant: meanwhile\noutput a: A\n",
@@ -288,7 +288,7 @@ func TestRequest(t *testing.T) {
 		"an empty message between a thought and its call": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature).text("\n\n")
-				p.gives(p.call("a", `{}`, "starts"), "A").whole()
+				p.gives(p.call("a", `{}`, "starts"), "A").endAttempt()
 			},
 			want: "user: hi\nreasoning: hm\ncall a: {}\noutput a: A\n",
 		},
@@ -298,7 +298,7 @@ func TestRequest(t *testing.T) {
 				a := p.call("a", `{}`, "starts")
 				p.text("Then.").text("And.")
 				b := p.call("b", `{}`, "starts")
-				p.whole().gives(a, "A").gives(b, "B")
+				p.endAttempt().gives(a, "A").gives(b, "B")
 			},
 			want: "user: hi\nassistant: First.\nassistant: Then.\nassistant: And.\ncall a: {}\ncall b: {}\noutput a: A\noutput b: B\n",
 		},
@@ -308,7 +308,7 @@ func TestRequest(t *testing.T) {
 				a := p.call("a", `{}`, "starts")
 				p.text("Then.")
 				b := p.call("b", `{}`, "starts")
-				p.whole().gives(a, "A").gives(b, "B")
+				p.endAttempt().gives(a, "A").gives(b, "B")
 			},
 			target: func(t *history.Target) { t.TextAfterCalls = true },
 			want:   "user: hi\ncall a: {}\nassistant: Then.\ncall b: {}\noutput a: A\noutput b: B\n",
@@ -320,7 +320,7 @@ func TestRequest(t *testing.T) {
 					thought("hm", signature).
 					thought("so", signature).
 					text("yes").
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -333,7 +333,7 @@ func TestRequest(t *testing.T) {
 					attempt().
 					thought("hm", signature).
 					thought("so", signature).
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -347,7 +347,7 @@ func TestRequest(t *testing.T) {
 					thought("hm", signature).
 					thought("so", nil).
 					text("yes").
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -357,21 +357,21 @@ func TestRequest(t *testing.T) {
 		"a thought before a call whose id is replaced": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature)
-				p.gives(p.call("", `{}`, "starts"), "A").whole()
+				p.gives(p.call("", `{}`, "starts"), "A").endAttempt()
 			},
 			want: "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
 		},
 		"an id of its own making": { // Kimi
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature)
-				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
+				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").endAttempt()
 			},
 			want: "user: hi\nreasoning: hm\ncall functions.weather:0: {}\noutput functions.weather:0: A\n",
 		},
 		"an id of another model's making": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature)
-				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").whole()
+				p.gives(p.call("functions.weather:0", `{}`, "starts"), "A").endAttempt()
 			},
 			target: func(t *history.Target) { t.Model = "other" },
 			want:   "user: hi\ncall x00000002: {}\noutput x00000002: A\n",
@@ -380,7 +380,7 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				call := p.call("a", `{}`, "starts")
-				p.thought("", &model.ProviderSignature{Format: event.SignatureDetails, Data: "[]"}).gives(call, "A").whole()
+				p.thought("", &model.ProviderSignature{Format: event.SignatureDetails, Data: "[]"}).gives(call, "A").endAttempt()
 			},
 			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\ncall a: {}\nreasoning\noutput a: A\n",
@@ -391,7 +391,7 @@ func TestRequest(t *testing.T) {
 					attempt().
 					thought("hm", nil).
 					text(" ").
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -416,7 +416,7 @@ func TestRequest(t *testing.T) {
 					text(" ").
 					thought("so", nil).
 					text("yes").
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -435,7 +435,7 @@ func TestRequest(t *testing.T) {
 				c := p.state.Running().Item(a).Content()
 				c.Jobs = []string{"j1"}
 				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: c})
-				p.gives(b, " ").whole()
+				p.gives(b, " ").endAttempt()
 			},
 			want: "user: hi\ncall a: {}\ncall b: {}\noutput a failed: The call failed without output.\n[Still running as job j1: web]\noutput b: The call had no output.\n",
 		},
@@ -445,7 +445,7 @@ func TestRequest(t *testing.T) {
 					attempt().
 					thought("hm", signature).
 					text("yes").
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -460,7 +460,7 @@ func TestRequest(t *testing.T) {
 					thought("unsigned", nil).
 					text("yes").
 					thought("alone", signature).
-					whole().
+					endAttempt().
 					ends(event.Complete()).
 					turn("more").
 					attempt()
@@ -474,7 +474,7 @@ func TestRequest(t *testing.T) {
 				b := p.call("same", `{}`, "starts")
 				c := p.call("same", ``, "starts")
 				d := p.call("bad id!", `[1]`, "starts")
-				p.whole().gives(b, "B").gives(c, "").gives(d, "D")
+				p.endAttempt().gives(b, "B").gives(c, "").gives(d, "D")
 				p.end(a, event.ItemEnded{Status: event.ItemFailed, Content: func() event.Content {
 					c := p.state.Running().Item(a).Content()
 					c.Output = "not JSON"
@@ -492,17 +492,17 @@ func TestRequest(t *testing.T) {
 					p.attempt()
 					p.add(event.AttemptEndings(p.state, event.Fail(failed), event.AttemptEnded{})...)
 				}
-				p.attempt().text("yes").whole().ends(event.Complete()).turn("more").attempt()
+				p.attempt().text("yes").endAttempt().ends(event.Complete()).turn("more").attempt()
 			},
 			want: "user: hi\n" + slip + slip + "assistant: yes\nuser: more\n",
 		},
 		"nothing but the model's words": {
-			log:  func(p *tape) { p.turn("hi").attempt().text("yes").whole().attempt() },
+			log:  func(p *tape) { p.turn("hi").attempt().text("yes").endAttempt().attempt() },
 			want: "user: hi\nassistant: yes\nuser: Continue.\n",
 		},
 		"empty messages": {
 			log: func(p *tape) {
-				p.turn("hi").attempt().text("  \n").whole().ends(event.Complete()).turn("more").attempt()
+				p.turn("hi").attempt().text("  \n").endAttempt().ends(event.Complete()).turn("more").attempt()
 			},
 			want: "user: hi\nuser: more\n",
 		},
@@ -510,9 +510,9 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				a := p.call("a", `{}`, "starts")
-				p.whole().gives(a, "A")
+				p.endAttempt().gives(a, "A")
 				p.add(event.Event{Data: event.InputAccepted{Input: "steer", Text: "rather this", Mode: event.Steer}})
-				p.attempt("steer").text("ok").whole()
+				p.attempt("steer").text("ok").endAttempt()
 			},
 			want: "user: hi\ncall a: {}\noutput a: A\nuser: rather this\nassistant: ok\nuser: Continue.\n",
 		},
@@ -566,7 +566,7 @@ func long(t *testing.T, n int) event.State {
 	for k := range n + 1 {
 		p.attempt()
 		a := p.call(fmt.Sprint("c", k), `{}`, "starts")
-		p.whole().gives(a, strings.Repeat("word ", 2000))
+		p.endAttempt().gives(a, strings.Repeat("word ", 2000))
 	}
 	return p.state
 }
@@ -654,7 +654,7 @@ func TestSchema(t *testing.T) {
 	p.add(event.Event{Turn: p.state.NextTurn(), Data: event.TurnStarted{Inputs: []string{"held", "plain"}}})
 	want(p.state, "")
 	accepted(p, "joins", `{"title":"joins"}`)
-	p.attempt("joins").text("fine").whole()
+	p.attempt("joins").text("fine").endAttempt()
 	want(p.state, `{"title":"joins"}`)
 	want(
 		p.state,

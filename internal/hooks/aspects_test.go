@@ -48,7 +48,7 @@ func TestHooksReceiveEveryFileOfPatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, in := range b.runner.told {
+		for _, in := range b.runner.inputs {
 			input, _ := in["tool_input"].(map[string]any)
 			got = append(got, fmt.Sprintf("%v %v", in["tool_name"], input["file_path"]))
 		}
@@ -110,7 +110,7 @@ func TestHooksOfServerToolRunThroughToolCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, in := range b.runner.told {
+			for _, in := range b.runner.inputs {
 				input, _ := json.Marshal(in["tool_input"])
 				got += fmt.Sprintf("%v %v %s", in["tool_name"], in["settle_tool"], canonical(t, string(input)))
 			}

@@ -22,9 +22,9 @@ import (
 type runner struct {
 	answers map[string]func(in map[string]any) (hooks.Result, error)
 
-	mu   sync.Mutex // guards what follows
-	told []map[string]any
-	ran  []string
+	mu     sync.Mutex // guards what follows
+	inputs []map[string]any
+	ran    []string
 }
 
 func (r *runner) Run(_ context.Context, c hooks.Command) (hooks.Result, error) {
@@ -33,7 +33,7 @@ func (r *runner) Run(_ context.Context, c hooks.Command) (hooks.Result, error) {
 		return hooks.Result{}, err
 	}
 	r.mu.Lock()
-	r.told, r.ran = append(r.told, in), append(r.ran, c.Line)
+	r.inputs, r.ran = append(r.inputs, in), append(r.ran, c.Line)
 	r.mu.Unlock()
 	if answer := r.answers[c.Line]; answer != nil {
 		return answer(in)
@@ -196,8 +196,8 @@ func TestMatchers(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := ""
-		if len(b.runner.told) > 0 {
-			name, _ = b.runner.told[0]["tool_name"].(string)
+		if len(b.runner.inputs) > 0 {
+			name, _ = b.runner.inputs[0]["tool_name"].(string)
 		}
 		if name != c.name {
 			t.Errorf("%q about %s: tool_name is %q, not %q", c.matcher, c.tool, name, c.name)
@@ -225,7 +225,7 @@ func TestHookReceivesPatchFileByFile(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	var names []string
-	for _, in := range b.runner.told {
+	for _, in := range b.runner.inputs {
 		names = append(names, fmt.Sprint(in["tool_name"]))
 	}
 	if slices.Sort(names); !slices.Equal(names, []string{"Edit", "Write"}) {

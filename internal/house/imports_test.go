@@ -124,7 +124,7 @@ func TestModeltestStandsAlone(t *testing.T) {
 	}
 }
 
-// C7: custody of processes is in one place.
+// C7: process tracking is in one place.
 func TestOnlyProcStartsProcesses(t *testing.T) {
 	starts := map[string][]string{
 		"os":                       {"StartProcess"},

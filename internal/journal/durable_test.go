@@ -13,7 +13,7 @@ import (
 // recorder writes down what is done with files that are on the disk, in order.
 type recorder struct{ steps []string }
 
-func (r *recorder) over(f File) File {
+func (r *recorder) wrap(f File) File {
 	name := "log"
 	if strings.Contains(filepath.Base(f.(diskFile).Name()), tornSuffix) {
 		name = "torn"
@@ -55,7 +55,7 @@ var _ io.Closer = recorded{}
 // it is, and only once.
 func TestANewLogIsDurableWithItsName(t *testing.T) {
 	r := &recorder{}
-	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: r.over})
+	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: r.wrap})
 	update(t, l, opened())
 	diff(t, "steps", []string{"log write", "log write", "log sync", "log sync name"}, r.steps)
 	r.steps = nil
@@ -70,7 +70,7 @@ func TestACutIsDurable(t *testing.T) {
 	raw, _ := written(t)
 	dir := place(t, raw[:len(raw)-1])
 	r := &recorder{}
-	l, opened := open(t, Options{Dir: dir, Wrap: r.over})
+	l, opened := open(t, Options{Dir: dir, Wrap: r.wrap})
 	diff(t, "steps", []string{"torn write", "torn sync", "torn sync name", "log truncate", "log sync"}, r.steps)
 	if _, err := os.Stat(opened.Kept); err != nil {
 		t.Error(err)

@@ -28,8 +28,8 @@ type faultyDisk struct {
 	unable    bool // to allocate
 }
 
-// over makes d the disk of the next log that is opened with the options.
-func (d *faultyDisk) over(f File) File {
+// wrap makes d the disk of the next log that is opened with the options.
+func (d *faultyDisk) wrap(f File) File {
 	if d.File == nil { // else it is a file that keeps what was cut
 		d.File = f
 	}
@@ -124,7 +124,7 @@ func wantFailed(t *testing.T, l *Log, err, cause error) {
 
 func TestFsyncOnlyWhenAsked(t *testing.T) {
 	d := &faultyDisk{}
-	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.over})
+	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.wrap})
 	begin(t, l)
 	for range 10 {
 		update(t, l, delta("x"))
@@ -144,7 +144,7 @@ func TestBrokenDisk(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, dir := &faultyDisk{}, t.TempDir()
-			l, _ := open(t, Options{Dir: dir, Wrap: d.over})
+			l, _ := open(t, Options{Dir: dir, Wrap: d.wrap})
 			begin(t, l)
 			update(t, l, delta("kept "))
 			collectUntil(t, l, 6)
@@ -173,7 +173,7 @@ func TestBrokenDisk(t *testing.T) {
 // ENOSPC: the turn still gets its endings into the log, whole.
 func TestFullDisk(t *testing.T) {
 	d, dir := &faultyDisk{}, t.TempDir()
-	l, _ := open(t, Options{Dir: dir, Wrap: d.over})
+	l, _ := open(t, Options{Dir: dir, Wrap: d.wrap})
 	begin(t, l)
 	text := strings.Repeat("an answer so long that its ending needs more than the base of the reserve. ", 4000)
 	for piece := range strings.SplitAfterSeq(text, ". ") {
@@ -214,7 +214,7 @@ func TestFullDisk(t *testing.T) {
 // Where nothing can be reserved, a full disk still leaves whole records.
 func TestFullDiskWithoutReserve(t *testing.T) {
 	d, dir := &faultyDisk{unable: true}, t.TempDir()
-	l, _ := open(t, Options{Dir: dir, Wrap: d.over})
+	l, _ := open(t, Options{Dir: dir, Wrap: d.wrap})
 	begin(t, l)
 	collectUntil(t, l, 5)
 	d.mu.Lock()
@@ -232,7 +232,7 @@ func TestFullDiskWithoutReserve(t *testing.T) {
 
 func TestReserveEndsWithTheTurn(t *testing.T) {
 	d := &faultyDisk{}
-	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.over})
+	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: d.wrap})
 	begin(t, l)
 	collectUntil(t, l, 5)
 	if got := d.allocated - d.size; got < reserveBase {
@@ -286,7 +286,7 @@ func TestReopenAfterAnError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, dir := &faultyDisk{}, t.TempDir()
-			l, _ := open(t, Options{Dir: dir, Wrap: d.over})
+			l, _ := open(t, Options{Dir: dir, Wrap: d.wrap})
 			seen := make(chan []event.Event, 1)
 			go func() { seen <- collect(t, l.Events(t.Context(), 0)) }() // ends with the log
 			begin(t, l)

@@ -17,7 +17,7 @@ func TestProve(t *testing.T) {
 	if missing := Confines(); missing != nil {
 		t.Log(missing)
 		if _, err := Prove(t.Context(), sandbox.Policy{}, nil); err == nil {
-			t.Error("nothing is confined, and a canary was held")
+			t.Error("nothing is confined, and the probe passed")
 		}
 		return
 	}
@@ -47,11 +47,11 @@ func TestProve(t *testing.T) {
 	} {
 		top := t.TempDir()
 		b := sandbox.ProbeTarget{Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid()}
-		for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "hidden")} {
+		for _, path := range []string{filepath.Join(b.Dir, "target"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "hidden")} {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, []byte("bait"), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte("target"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

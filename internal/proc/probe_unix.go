@@ -20,7 +20,7 @@ const probeTimeout = 10 * time.Second
 // writeProbeFiles creates the files that a probe tries to reach.
 func writeProbeFiles(b sandbox.ProbeTarget) error {
 	files := map[string]string{
-		filepath.Join(b.Dir, "bait"):            "bait",
+		filepath.Join(b.Dir, "target"):          "target",
 		filepath.Join(b.Room, "file"):           "",
 		filepath.Join(b.Room, "keeper", "kept"): "",
 	}

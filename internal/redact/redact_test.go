@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	key   = "sk-ant-api03-Zx81_secret-value"
-	other = "0123456789abcdef"
+	key      = "sk-ant-api03-Zx81_secret-value"
+	otherKey = "0123456789abcdef"
 )
 
 func TestString(t *testing.T) {
@@ -28,14 +28,14 @@ func TestString(t *testing.T) {
 		{"within", key, "<" + key + ">", "<" + redact.Mask + ">"},
 		{"twice", key, key + key, redact.Mask + redact.Mask},
 		{"short values stay", "EMPTY short-value-15", "EMPTY short-value-15", "EMPTY short-value-15"},
-		{"two secrets", key + " " + other, other + "," + key, redact.Mask + "," + redact.Mask},
-		{"one within another", other + " xx" + other + "yy", "xx" + other + "yy", redact.Mask},
+		{"two secrets", key + " " + otherKey, otherKey + "," + key, redact.Mask + "," + redact.Mask},
+		{"one within another", otherKey + " xx" + otherKey + "yy", "xx" + otherKey + "yy", redact.Mask},
 		{
-			"one within the beginning of another", other + " xx" + other + "yy", "xx" + other + "yz",
+			"one within the beginning of another", otherKey + " xx" + otherKey + "yy", "xx" + otherKey + "yz",
 			"xx" + redact.Mask + "yz",
 		},
 		{
-			"one begins another", other + " " + other + "ghi", other + "ghi " + other + "gh",
+			"one begins another", otherKey + " " + otherKey + "ghi", otherKey + "ghi " + otherKey + "gh",
 			redact.Mask + " " + redact.Mask,
 		},
 		{
@@ -99,7 +99,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestNothingToMaskIsTheSameString(t *testing.T) {
-	r := redact.New(key, other)
+	r := redact.New(key, otherKey)
 	text := strings.Repeat("so many skeins of silk, said settle. ", 100)
 	data := []byte(text)
 	stream := r.Stream()
@@ -160,9 +160,9 @@ func TestStreamHoldsBackNoMoreThanNeeded(t *testing.T) {
 }
 
 func TestStreamFollowsAdd(t *testing.T) {
-	r := redact.New(other)
+	r := redact.New(otherKey)
 	s := r.Stream()
-	got := s.Write("x " + other[:10])
+	got := s.Write("x " + otherKey[:10])
 	r.Add("89abcdefghijklmno")
 	got += s.Write("abcdefghijklmno") + s.Flush()
 	if want := "x " + redact.Mask; got != want {
@@ -265,10 +265,10 @@ func split(r *redact.Redactor, text string, size int) string {
 
 func FuzzStream(f *testing.F) {
 	f.Add("key "+key+" end", key, uint8(3))
-	f.Add("0123456789abcdef0123456789abcdef", other, uint8(5))
+	f.Add("0123456789abcdef0123456789abcdef", otherKey, uint8(5))
 	f.Add("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", uint8(2))
 	f.Fuzz(func(t *testing.T, text, secret string, size uint8) {
-		r := redact.New(secret, other)
+		r := redact.New(secret, otherKey)
 		complete := r.String(text)
 		if got := split(r, text, int(size)+1); got != complete {
 			t.Errorf("split %q, whole %q", got, complete)
@@ -282,7 +282,7 @@ func FuzzStream(f *testing.F) {
 }
 
 func BenchmarkDelta(b *testing.B) {
-	r := redact.New(key, other, strings.Repeat("k3y", 40))
+	r := redact.New(key, otherKey, strings.Repeat("k3y", 40))
 	deltas := []string{" the", " quick", " brown", " fox", " jump", "ed", " over", " a", " lazy", " dog."}
 	b.Run("stream", func(b *testing.B) {
 		s := r.Stream()

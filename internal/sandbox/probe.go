@@ -5,7 +5,7 @@ const ProbeName = "settle-canary"
 
 // ProbeTarget describes what a probe tries to reach.
 type ProbeTarget struct {
-	// Dir is outside of the sandbox and has a file "bait" and a datagram socket "listener"; Host
+	// Dir is outside of the sandbox and has a file "target" and a datagram socket "listener"; Host
 	// is a process outside.
 	Dir  string `json:"dir"`
 	Host int    `json:"host"`

@@ -19,15 +19,15 @@ func TestProbeScript(t *testing.T) {
 		"reading a file", "listing a folder", "a signal", "a link to a file", "making a file", "making a folder", "a mode outside", "writing a file", "moving a file in",
 	}
 	for name, c := range map[string]struct {
-		bait ProbeTarget
-		want []string
+		target ProbeTarget
+		want   []string
 	}{
 		"reading": {ProbeTarget{Network: Online}, append(outside[:len(outside):len(outside)], "writing in the folder", "a mode in the folder")},
 		"workspace": {ProbeTarget{Network: Online, Writes: true, View: true}, append(outside[:len(outside):len(outside)], "a symbolic link",
 			"a protected file", "a mode of a protected file", "renaming a protected file", "replacing a protected file", "removing a protected file", "renaming the folder of a protected file")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := c.bait
+			b := c.target
 			b.Dir, b.Room, b.Host = filepath.Join(
 				t.TempDir(),
 				"it's out",
@@ -35,7 +35,7 @@ func TestProbeScript(t *testing.T) {
 				t.TempDir(),
 				"in",
 			), os.Getpid()
-			for _, path := range []string{filepath.Join(b.Dir, "bait"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "keeper", "kept")} {
+			for _, path := range []string{filepath.Join(b.Dir, "target"), filepath.Join(b.Room, "file"), filepath.Join(b.Room, "keeper", "kept")} {
 				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 					t.Fatal(err)
 				}

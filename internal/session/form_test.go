@@ -88,8 +88,8 @@ func synctested(f func(*testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, f) }
 }
 
-// said returns how the approval of a turn ended, and its call.
-func said(b *bench) string {
+// approvalEnd returns how the approval of a turn ended, and its call.
+func approvalEnd(b *bench) string {
 	t := b.state().Turns[0]
 	a := t.Approvals[0]
 	if a.Ended == nil {
@@ -124,8 +124,8 @@ func TestForms(t *testing.T) {
 			}
 			for _, misfit := range []approval.Answer{given(event.Approved, `{}`), given(event.Approved, `{"name":1}`), given(event.Approved, "no"), given(event.ApprovedSession, `{"name":"x"}`)} {
 				var refused *approval.FormError
-				if err := b.Answer(t.Context(), misfit); !errors.As(err, &refused) || said(b) != "open" {
-					t.Errorf("%s %s: %v, %s", misfit.Verdict, misfit.Content, err, said(b))
+				if err := b.Answer(t.Context(), misfit); !errors.As(err, &refused) || approvalEnd(b) != "open" {
+					t.Errorf("%s %s: %v, %s", misfit.Verdict, misfit.Content, err, approvalEnd(b))
 				}
 			}
 			time.Sleep(time.Hour) // a person takes their time, which does not count as the call's (C12)
@@ -136,7 +136,7 @@ func TestForms(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			b.want([]string{"a: " + tc.turn})
-			if got := said(b); got != tc.want {
+			if got := approvalEnd(b); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 			var late *approval.AnsweredError
@@ -156,7 +156,7 @@ func TestUnattendedFormsAreDeclined(t *testing.T) {
 		b.submit("a", "")
 		time.Sleep(time.Second)
 		b.want([]string{"a: completed"})
-		if got := said(b); got != "denied nobody to ask: completed declined: no person can be asked" {
+		if got := approvalEnd(b); got != "denied nobody to ask: completed declined: no person can be asked" {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -171,7 +171,7 @@ func TestFormsExpireWithTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.want([]string{"a: aborted interrupted"})
-		if got := said(b); got != "expired : aborted cut" {
+		if got := approvalEnd(b); got != "expired : aborted cut" {
 			t.Errorf("got %q", got)
 		}
 	})

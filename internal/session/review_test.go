@@ -22,31 +22,31 @@ import (
 // reviewed is a judge that leaves every call to the reviewer.
 type reviewed struct {
 	isPending
-	later *approval.Judgement // of later judgements
-	moves bool                // the paths lead elsewhere at every judgement
-	asked int
+	later      *approval.Judgement // of later judgements
+	moves      bool                // the paths lead elsewhere at every judgement
+	judgements int
 }
 
 func (r *reviewed) Judge(call approval.Call) approval.Judgement {
-	if r.asked++; r.asked > 1 && r.later != nil {
+	if r.judgements++; r.judgements > 1 && r.later != nil {
 		return *r.later
 	}
 	j := r.isPending.Judge(call)
 	j.Review = true
 	if r.moves {
-		j.Places = []event.ResolvedPath{{Path: strings.Repeat("x", r.asked)}}
+		j.Places = []event.ResolvedPath{{Path: strings.Repeat("x", r.judgements)}}
 	}
 	return j
 }
 
 // jury is a reviewer with one verdict.
 type jury struct {
-	verdict approval.Review
-	err     error
-	stalls  bool // until its context ends
-	deaf    bool // ignores its context as well, for an hour
-	mu      sync.Mutex
-	asked   []approval.ReviewRequest
+	verdict  approval.Review
+	err      error
+	stalls   bool // until its context ends
+	deaf     bool // ignores its context as well, for an hour
+	mu       sync.Mutex
+	requests []approval.ReviewRequest
 }
 
 func (*jury) Model() string          { return "jury/one" }
@@ -54,7 +54,7 @@ func (*jury) Timeout() time.Duration { return 30 * time.Second }
 
 func (j *jury) Review(ctx context.Context, r approval.ReviewRequest) (approval.Review, error) {
 	j.mu.Lock()
-	j.asked = append(j.asked, r)
+	j.requests = append(j.requests, r)
 	j.mu.Unlock()
 	switch {
 	case j.deaf:
@@ -176,7 +176,7 @@ func TestReviewAllowsOrAsks(t *testing.T) {
 			if b.state().Running() != nil {
 				t.Fatal("the turn has not ended")
 			}
-			if got := tt.jury.asked[0]; got.Prompts[0] != "look at it" || got.Dir != "/work" || got.Text == "" {
+			if got := tt.jury.requests[0]; got.Prompts[0] != "look at it" || got.Dir != "/work" || got.Text == "" {
 				t.Errorf("the reviewer received %+v", got)
 			}
 			if n := len(ends); tt.jury.verdict.Usage != nil && b.state().Turns[0].Summary.Usage.Input < int64(n)*100 {

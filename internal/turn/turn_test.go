@@ -353,7 +353,7 @@ func TestExhaustion(t *testing.T) {
 		retry    run.Retry
 		attempts int
 		name     string
-		took     func(time.Duration) bool
+		duration func(time.Duration) bool
 	}{
 		"faults":            {model.NewError(model.ErrServer, "boom"), run.Retry{}, 6, event.NameRetryExhausted, between(11*time.Second, 20*time.Second)},
 		"no retries":        {model.NewError(model.ErrServer, "boom"), run.Retry{Retries: &zero}, 1, event.NameRetryExhausted, between(0, 0)},
@@ -378,7 +378,7 @@ func TestExhaustion(t *testing.T) {
 				if n := len(b.last().Attempts); tc.attempts > 0 && n != tc.attempts {
 					t.Errorf("%d attempts, want %d", n, tc.attempts)
 				}
-				if took := b.last().EndedAt.Sub(begin); !tc.took(took) {
+				if took := b.last().EndedAt.Sub(begin); !tc.duration(took) {
 					t.Errorf("took %v", took)
 				}
 				attempts := b.last().Attempts
@@ -398,10 +398,10 @@ func between(least, most time.Duration) func(time.Duration) bool {
 
 func TestStall(t *testing.T) {
 	type config struct {
-		step   script.Step
-		bounds model.Timeouts
-		after  time.Duration // of the first attempt's end
-		told   string        // time without tokens
+		step    script.Step
+		bounds  model.Timeouts
+		after   time.Duration // of the first attempt's end
+		message string        // time without tokens
 	}
 	cases := map[string]config{
 		"no headers":        {script.Turn(script.Stall()), model.Timeouts{}, 10 * time.Minute, "10 minutes"},
@@ -419,7 +419,7 @@ func TestStall(t *testing.T) {
 					t.Fatal(c)
 				}
 				first := b.last().Attempts[0]
-				if f := first.End.Failure; f == nil || f.Kind != string(model.ErrStalled) || !strings.Contains(f.Message, "no tokens received for "+tc.told) {
+				if f := first.End.Failure; f == nil || f.Kind != string(model.ErrStalled) || !strings.Contains(f.Message, "no tokens received for "+tc.message) {
 					t.Errorf("ended with %+v", first.End)
 				}
 				if took := first.EndedAt.Sub(first.StartedAt); took != tc.after {

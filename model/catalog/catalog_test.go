@@ -48,7 +48,7 @@ func TestEntriesAreComplete(t *testing.T) {
 }
 
 func TestEffort(t *testing.T) {
-	for _, tt := range []struct{ model, asked, want string }{
+	for _, tt := range []struct{ model, effort, want string }{
 		{"gpt-5", "none", "minimal"},
 		{"gpt-5", "xhigh", "high"},
 		{"gpt-6.1-sol", "max", "max"},
@@ -61,8 +61,8 @@ func TestEffort(t *testing.T) {
 		{"gpt-5", "extreme", "extreme"},
 	} {
 		m, _ := catalog.Builtin().Lookup(tt.model)
-		if got := m.Effort(tt.asked); got != tt.want {
-			t.Errorf("%s: effort %q becomes %q, want %q", tt.model, tt.asked, got, tt.want)
+		if got := m.Effort(tt.effort); got != tt.want {
+			t.Errorf("%s: effort %q becomes %q, want %q", tt.model, tt.effort, got, tt.want)
 		}
 	}
 }

@@ -29,8 +29,8 @@ func call(id string, signature *model.ProviderSignature) model.Item {
 	return model.Item{Role: model.Call, CallID: id, Name: "look", Arguments: "{}", Signature: signature}
 }
 
-// said are the messages but the first, without what every server gets.
-func said(t *testing.T, req model.Request, o chat.Options) string {
+// laterMessages returns the messages except the first, without what every server gets.
+func laterMessages(t *testing.T, req model.Request, o chat.Options) string {
 	t.Helper()
 	var got struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -90,7 +90,7 @@ func TestDialects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := said(t, tt.req, chat.Options{Endpoint: transport.Endpoint{BaseURL: tt.url}, Dialect: tt.dialect})
+			got := laterMessages(t, tt.req, chat.Options{Endpoint: transport.Endpoint{BaseURL: tt.url}, Dialect: tt.dialect})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +sent):\n%s", diff)
 			}
@@ -106,7 +106,7 @@ func TestLearned(t *testing.T) {
 		call("a", nil),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
-	if got := said(t, req, chat.Options{}); !strings.Contains(
+	if got := laterMessages(t, req, chat.Options{}); !strings.Contains(
 		got, `"tool_calls":[{"id":"b",F}],"reasoning_content":"(not kept)"`,
 	) {
 		t.Errorf("sent %s", got)
@@ -115,7 +115,7 @@ func TestLearned(t *testing.T) {
 		"m", call("a", &model.ProviderSignature{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
-	if got := said(t, req, chat.Options{}); !strings.Contains(
+	if got := laterMessages(t, req, chat.Options{}); !strings.Contains(
 		got, `"id":"b",F,"extra_content":{"google":{"thought_signature":"skip_`,
 	) {
 		t.Errorf("sent %s", got)
@@ -172,7 +172,7 @@ func TestComesBack(t *testing.T) {
 				}
 				req.Input = append(req.Input, next)
 			}
-			if sent := said(t, req, chat.Options{}); !strings.Contains(sent, tt.want) {
+			if sent := laterMessages(t, req, chat.Options{}); !strings.Contains(sent, tt.want) {
 				t.Errorf("sent %s,\nwant %s", sent, tt.want)
 			}
 		})

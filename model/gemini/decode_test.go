@@ -13,7 +13,7 @@ import (
 
 const (
 	thought    = `{"candidates":[{"content":{"parts":[{"text":"Hm.","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":10},"responseId":"r1"}`
-	said       = `{"candidates":[{"content":{"parts":[{"text":"Hello "},{"text":"you"}],"role":"model"}}],"responseId":"r1"}`
+	text       = `{"candidates":[{"content":{"parts":[{"text":"Hello "},{"text":"you"}],"role":"model"}}],"responseId":"r1"}`
 	call       = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"add","args":{"a": 2},"id":"x1"},"thoughtSignature":"sig"}]}}]}`
 	callBare   = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"now"}}]}}]}`
 	signed     = `{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"end"}]},"finishReason":"STOP"}]}`
@@ -33,7 +33,7 @@ func read(t *testing.T, events ...string) wiretest.Response {
 }
 
 func TestResponse(t *testing.T) {
-	got := read(t, thought, said, call, callBare, done)
+	got := read(t, thought, text, call, callBare, done)
 	want := wiretest.Response{
 		ID: "r1", Stop: model.StopToolUse, Usage: &model.Usage{Input: 10, CacheRead: 4, Output: 7, Reasoning: 2},
 		Items: []wiretest.Item{
@@ -59,7 +59,7 @@ func TestResponse(t *testing.T) {
 // item of its own, that only the provider reads.
 func TestSignatureAtTheEnd(t *testing.T) {
 	signature := &model.ProviderSignature{Format: "thought", Data: "end"}
-	if got := read(t, said, signed).Items; len(got) != 1 || got[0].Text != "Hello you" ||
+	if got := read(t, text, signed).Items; len(got) != 1 || got[0].Text != "Hello you" ||
 		!cmp.Equal(got[0].Signature, signature) {
 		t.Errorf("got %+v", got)
 	}
@@ -76,16 +76,16 @@ func TestFailures(t *testing.T) {
 		kind   model.ErrorKind
 		stop   model.StopReason
 	}{
-		"no end":             {[]string{said}, model.ErrTruncated, ""},
+		"no end":             {[]string{text}, model.ErrTruncated, ""},
 		"nothing":            {nil, model.ErrTruncated, ""},
-		"error":              {[]string{said, overloaded}, model.ErrOverloaded, ""},
+		"error":              {[]string{text, overloaded}, model.ErrOverloaded, ""},
 		"blocked prompt":     {[]string{`{"promptFeedback":{"blockReason":"OTHER"}}`}, model.ErrPolicy, ""},
 		"malformed call":     {[]string{finish("MALFORMED_FUNCTION_CALL")}, model.ErrToolUse, ""},
 		"unknown reason":     {[]string{finish("BORED")}, model.ErrServer, ""},
-		"not JSON":           {[]string{said, `{"candidates":[`}, model.ErrMalformed, ""},
+		"not JSON":           {[]string{text, `{"candidates":[`}, model.ErrMalformed, ""},
 		"arguments in parts": {[]string{`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","willContinue":true}}]}}]}`}, model.ErrMalformed, ""},
-		"too long":           {[]string{said, finish("MAX_TOKENS")}, "", model.StopMaxTokens},
-		"safety":             {[]string{said, finish("SAFETY")}, "", model.StopFilter},
+		"too long":           {[]string{text, finish("MAX_TOKENS")}, "", model.StopMaxTokens},
+		"safety":             {[]string{text, finish("SAFETY")}, "", model.StopFilter},
 	} {
 		got := read(t, c.events...)
 		var fault *model.Error

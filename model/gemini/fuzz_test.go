@@ -16,11 +16,11 @@ func provider(s *wiretest.Server) *gemini.Provider {
 
 func FuzzResponse(f *testing.F) {
 	for _, events := range [][]string{
-		{thought, said, done},
+		{thought, text, done},
 		{call, callBare, done},
 		{`{"promptFeedback":{"blockReason":"SAFETY"}}`},
 		{overloaded},
-		{said, `{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`},
+		{text, `{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`},
 	} {
 		f.Add(wiretest.SSE(events...))
 	}

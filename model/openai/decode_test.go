@@ -57,8 +57,8 @@ var full = wiretest.SSE(
 		reasonItem+","+textItem+","+callItem+","+patchItem+`],`+usage+`}}`,
 )
 
-// whole is the same without the events of items.
-var whole = wiretest.SSE(
+// withoutItems is the same response without the events of items.
+var withoutItems = wiretest.SSE(
 	created,
 	`{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[`+
 		reasonItem+","+textItem+","+callItem+","+patchItem+`],`+usage+`}}`,
@@ -82,7 +82,7 @@ func read(t *testing.T, s *wiretest.Server) wiretest.Response {
 }
 
 func TestResponse(t *testing.T) {
-	for name, body := range map[string]string{"full": full, "whole": whole, "dones": dones} {
+	for name, body := range map[string]string{"full": full, "whole": withoutItems, "dones": dones} {
 		got := read(t, &wiretest.Server{Body: body})
 		want := wiretest.Response{
 			ID: "resp_1",

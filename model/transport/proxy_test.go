@@ -16,9 +16,9 @@ import (
 
 // connector is a proxy that opens tunnels, as HTTPS_PROXY names one.
 type connector struct {
-	tunnels sync.WaitGroup
-	mu      sync.Mutex
-	asked   []string // host and credentials
+	tunnels  sync.WaitGroup
+	mu       sync.Mutex
+	requests []string // host and credentials
 }
 
 func (c *connector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,7 @@ func (c *connector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	c.asked = append(c.asked, r.Host+" "+r.Header.Get("Proxy-Authorization")+r.Header.Get("Authorization"))
+	c.requests = append(c.requests, r.Host+" "+r.Header.Get("Proxy-Authorization")+r.Header.Get("Authorization"))
 	c.mu.Unlock()
 	there, err := net.Dial("tcp", r.Host)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestProxyTunnel(t *testing.T) {
 	e.Client.CloseIdleConnections()
 	c.tunnels.Wait()
 	want := secure.Listener.Addr().String() + " Basic bWU6cGFzcw=="
-	if got.Key != "Bearer k" || len(c.asked) != 1 || c.asked[0] != want {
-		t.Errorf("the server got %q, the proxy was asked for %q, want %q", got.Key, c.asked, want)
+	if got.Key != "Bearer k" || len(c.requests) != 1 || c.requests[0] != want {
+		t.Errorf("the server got %q, the proxy was asked for %q, want %q", got.Key, c.requests, want)
 	}
 }

@@ -115,7 +115,7 @@ func TestRead(t *testing.T) {
 		family       family.Family
 		name, sent   string
 		tool, settle string
-		whole        bool // the sent form must be kept
+		verbatim     bool // the sent form must be kept
 	}{
 		{"gpt", "exec_command", `{"cmd":"ls"}`, "shell", `{"command":"ls","yield_ms":10000}`, false},
 		{"gpt", "exec_command", `{ "cmd": "ls", "workdir": "/a" }`, "shell", `{ "command": "ls", "workdir": "/a", "yield_ms": 10000 }`, false},
@@ -174,7 +174,7 @@ func TestRead(t *testing.T) {
 		if err := set.Check(c.Name, json.RawMessage(c.Arguments)); err != nil && tt.family != "" {
 			t.Errorf("%s: %s %s cannot be called: %v", tt.family, tt.name, tt.sent, err)
 		}
-		if kept := c.Sent != nil && c.Sent.Arguments != ""; kept != tt.whole {
+		if kept := c.Sent != nil && c.Sent.Arguments != ""; kept != tt.verbatim {
 			t.Errorf("%s: of %s %s, %+v is kept", tt.family, tt.name, tt.sent, c.Sent)
 		}
 		if name, args := family.Replay(c.Name, c.Arguments, c.Sent); name != tt.name || args != tt.sent {

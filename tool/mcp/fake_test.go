@@ -20,8 +20,8 @@ type fake struct {
 	mu   *sync.Mutex
 	more bool // its list of tools has changed
 
-	asking *frame // the call that waits for input
-	asked  int
+	asking    *frame // the call that waits for input
+	questions int
 }
 
 type frame struct {
@@ -203,7 +203,7 @@ func (f *fake) prompt(m frame) {
 
 // form requests input, in the mode that the call names.
 func (f *fake) form(m frame, mode string) {
-	f.asking, f.asked = &m, f.asked+1
+	f.asking, f.questions = &m, f.questions+1
 	params := `{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":2},"age":{"type":"integer"}},"required":["name"]}}`
 	switch mode {
 	case "page":
@@ -211,13 +211,13 @@ func (f *fake) form(m frame, mode string) {
 	case "script":
 		params = `{"mode":"url","message":"Sign in","url":"javascript:alert(1)","elicitationId":"e1"}`
 	}
-	f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":%s}`, 700+f.asked, params))
+	f.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":%s}`, 700+f.questions, params))
 	switch mode {
 	case "dies":
 		os.Exit(7)
 	case "takes back":
 		f.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
-			700+f.asked))
+			700+f.questions))
 	case "goes on":
 		f.reply(m, text("never mind"))
 	}

@@ -21,11 +21,11 @@ import (
 type site struct {
 	*httptest.Server
 
-	forgets atomic.Bool  // drops the session of the next call, once
-	broken  atomic.Bool  // gives unusable answers to calls
-	away    atomic.Value // target of its redirects; a string
-	keyless atomic.Int64 // number of requests without the key
-	asked   atomic.Int64 // number of requests
+	forgets  atomic.Bool  // drops the session of the next call, once
+	broken   atomic.Bool  // gives unusable answers to calls
+	target   atomic.Value // target of its redirects; a string
+	keyless  atomic.Int64 // number of requests without the key
+	requests atomic.Int64 // number of requests
 }
 
 func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
@@ -41,14 +41,14 @@ func newSite(t *testing.T, options *sdk.StreamableHTTPOptions) *site {
 	endpoint := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
 	x := &site{}
 	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x.asked.Add(1)
+		x.requests.Add(1)
 		if r.Header.Get("Authorization") != "Bearer key" {
 			x.keyless.Add(1)
 		}
 		said, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(said))
 		call := bytes.Contains(said, []byte(`"tools/call"`))
-		to, _ := x.away.Load().(string)
+		to, _ := x.target.Load().(string)
 		switch {
 		case to != "":
 			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
@@ -120,7 +120,7 @@ func TestCheckPreventsConnectionToURL(t *testing.T) {
 	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "its plugin was removed") {
 		t.Errorf("got %s", got)
 	}
-	if n := x.asked.Load(); n > 0 {
+	if n := x.requests.Load(); n > 0 {
 		t.Errorf("it received %d requests", n)
 	}
 }
@@ -129,7 +129,7 @@ func TestCheckPreventsConnectionToURL(t *testing.T) {
 func TestHTTPRedirects(t *testing.T) {
 	target := newSite(t, nil)
 	x := newSite(t, nil)
-	x.away.Store(target.URL)
+	x.target.Store(target.URL)
 	s := open(t, t.TempDir(), x.server())
 	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "redirects to ") {
 		t.Errorf("got %s", got)
@@ -143,14 +143,14 @@ func TestHTTPRedirects(t *testing.T) {
 // start timeout.
 func TestHTTPRedirectsToItself(t *testing.T) {
 	x := newSite(t, nil)
-	x.away.Store(x.URL)
+	x.target.Store(x.URL)
 	server := x.server()
 	server.StartTimeout = 5 * time.Second
 	s := open(t, t.TempDir(), server)
 	if got := s.call("tool_search", map[string]string{"query": ""}); !strings.Contains(got, "6 times in a row") {
 		t.Errorf("got %s", got)
 	}
-	if n := x.asked.Load(); n > 60 { // it is started a few times, each with a few requests
+	if n := x.requests.Load(); n > 60 { // it is started a few times, each with a few requests
 		t.Errorf("it was asked %d times", n)
 	}
 }

@@ -60,8 +60,8 @@ func run(t testing.TB, cfg Config, dir, name string, in args) (tool.Result, erro
 	return set.Run(t.Context(), tool.Call{Name: name, Args: raw, Dir: dir})
 }
 
-// told returns the model's result with dir replaced.
-func told(result tool.Result, err error, dir string) string {
+// resultText returns the model's result with dir replaced.
+func resultText(result tool.Result, err error, dir string) string {
 	text := result.Output
 	if err != nil {
 		text = "error: " + err.Error()

@@ -76,7 +76,7 @@ func TestGrep(t *testing.T) {
 		{"pattern": "needle", "limit": 1001},
 	} {
 		result, err := run(t, Config{}, dir, "grep", in)
-		fmt.Fprintf(&b, "== %v\n%s\n", in, told(result, err, dir))
+		fmt.Fprintf(&b, "== %v\n%s\n", in, resultText(result, err, dir))
 	}
 	golden(t, "grep.golden", b.String())
 }
@@ -196,7 +196,7 @@ func TestGlob(t *testing.T) {
 		{"pattern": "*", "path": "none"},
 	} {
 		result, err := run(t, Config{}, dir, "glob", in)
-		fmt.Fprintf(&b, "== %s\n%s\n", strings.ReplaceAll(fmt.Sprint(in), dir, "/work"), told(result, err, dir))
+		fmt.Fprintf(&b, "== %s\n%s\n", strings.ReplaceAll(fmt.Sprint(in), dir, "/work"), resultText(result, err, dir))
 	}
 	golden(t, "glob.golden", b.String())
 }
@@ -252,7 +252,7 @@ func TestList(t *testing.T) {
 		{"depth": 11},
 	} {
 		result, err := run(t, Config{}, dir, "list", in)
-		fmt.Fprintf(&b, "== %v\n%s\n", in, told(result, err, dir))
+		fmt.Fprintf(&b, "== %v\n%s\n", in, resultText(result, err, dir))
 	}
 	golden(t, "list.golden", b.String())
 }

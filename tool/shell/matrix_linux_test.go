@@ -273,14 +273,14 @@ func setuidSelf(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "stranger")
+	path := filepath.Join(dir, "unmanaged")
 	if err := errors.Join(os.WriteFile(path, program, 0o755), os.Chmod(path, 0o755|os.ModeSetuid), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-const setuidMarker = "test-stranger"
+const setuidMarker = "test-unmanaged"
 
 // A process that settle has no right to signal is named, and not waited for.
 func TestSetuid(t *testing.T) {
@@ -293,7 +293,7 @@ func TestSetuid(t *testing.T) {
 	if !got.Aborted || len(got.Survivors) != 1 {
 		t.Fatalf("got %+v", got)
 	}
-	if left := got.Survivors[0]; !strings.Contains(left.Command, "stranger") ||
+	if left := got.Survivors[0]; !strings.Contains(left.Command, "unmanaged") ||
 		!strings.Contains(left.Why, "may not signal") {
 		t.Errorf("left: %+v", left)
 	}

@@ -40,14 +40,14 @@ type room struct {
 	calls    atomic.Int64
 	mu       sync.Mutex
 	progress strings.Builder
-	came     chan struct{} // buffered for one
+	arrival  chan struct{} // buffered for one
 	started  []event.JobStarted
 	ended    []event.JobEnded
 }
 
 func newRoom(t *testing.T, change func(*Config)) *room {
 	t.Helper()
-	r := &room{t: t, dir: t.TempDir(), tools: map[string]tool.Tool{}, came: make(chan struct{}, 1)}
+	r := &room{t: t, dir: t.TempDir(), tools: map[string]tool.Tool{}, arrival: make(chan struct{}, 1)}
 	config := Config{
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir},
 		SpoolDir: t.TempDir(), Marker: "test-" + t.Name(), Registry: r,
@@ -104,7 +104,7 @@ func (r *room) call(name string, args any) tool.Call {
 			defer r.mu.Unlock()
 			r.progress.WriteString(text)
 			select {
-			case r.came <- struct{}{}:
+			case r.arrival <- struct{}{}:
 			default:
 			}
 		},
@@ -139,7 +139,7 @@ func (r *room) awaitProgress(text string) {
 			return
 		}
 		select {
-		case <-r.came:
+		case <-r.arrival:
 		case <-limit:
 			r.t.Errorf("no %q came: %q", text, got)
 			return

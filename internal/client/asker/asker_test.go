@@ -25,10 +25,10 @@ type client struct {
 	after   time.Duration
 	ignores bool // it does not hear that the question has ended
 
-	asked, withdrawn int
+	questions, withdrawn int
 }
 
-func (c *client) ask(context.Context, asker.Question) asker.SentQuestion { c.asked++; return c }
+func (c *client) ask(context.Context, asker.Question) asker.SentQuestion { c.questions++; return c }
 
 func (c *client) Withdraw() { c.withdrawn++ }
 
@@ -177,8 +177,8 @@ func TestClaims(t *testing.T) {
 		one.after, two.after = time.Second, time.Second
 		claims := &asker.Claims{}
 		_, ran := turn(t, nil, asker.Options{Ask: one.ask, Claims: claims}, asker.Options{Ask: two.ask, Claims: claims})
-		if !ran || one.asked+two.asked != 1 || one.withdrawn+two.withdrawn != 1 {
-			t.Errorf("ran: %t, %d and %d were asked", ran, one.asked, two.asked)
+		if !ran || one.questions+two.questions != 1 || one.withdrawn+two.withdrawn != 1 {
+			t.Errorf("ran: %t, %d and %d were asked", ran, one.questions, two.questions)
 		}
 	})
 }

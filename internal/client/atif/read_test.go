@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := Of(loaded(t, string(raw)), nil)
-	if diff := cmp.Diff(said(first), said(second)); diff != "" {
+	if diff := cmp.Diff(textLines(first), textLines(second)); diff != "" {
 		t.Errorf("-first +second:\n%s", diff)
 	}
 	if second.FinalMetrics.Prompt != 0 || second.FinalMetrics.Extra.Requests != 1 {
@@ -51,8 +51,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// said are the lines of a trajectory.
-func said(doc Trajectory) (lines []string) {
+// textLines returns the lines of a trajectory.
+func textLines(doc Trajectory) (lines []string) {
 	for _, s := range doc.Steps {
 		lines = append(lines, s.Source+": "+s.Message, "thinks "+s.Reasoning)
 		for _, c := range s.ToolCalls {
@@ -96,7 +96,7 @@ func TestForeign(t *testing.T) {
 		"agent: Done.", "thinks ",
 		"user: And then?", "thinks ",
 	}
-	if diff := cmp.Diff(want, said(Of(s, nil))); diff != "" {
+	if diff := cmp.Diff(want, textLines(Of(s, nil))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if len(s.Waiting) != 1 || !s.Waiting[0].Held {
@@ -179,7 +179,7 @@ func TestPromptOnly(t *testing.T) {
 		t,
 		`{"schema_version":"ATIF-v1.8","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"agent","message":"Hi."}]}`,
 	)
-	if got := said(Of(s, nil))[0]; got != "user: "+noPrompt {
+	if got := textLines(Of(s, nil))[0]; got != "user: "+noPrompt {
 		t.Errorf("it begins with %q", got)
 	}
 }

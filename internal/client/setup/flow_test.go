@@ -20,21 +20,21 @@ import (
 // answers is an Asker that gives answers one after the other: the ID of a choice, a text, or "<"
 // for Esc. After the last one, the person leaves.
 type answers struct {
-	t    *testing.T
-	left []string
-	said []string
+	t      *testing.T
+	left   []string
+	output []string
 }
 
-func (a *answers) Say(lines ...string) { a.said = append(a.said, lines...) }
+func (a *answers) Say(lines ...string) { a.output = append(a.output, lines...) }
 
 func (a *answers) Ask(_ context.Context, q Question) (string, error) {
-	a.said = append(a.said, "? "+q.Title)
+	a.output = append(a.output, "? "+q.Title)
 	for _, c := range q.Choices {
 		mark := "  "
 		if c.ID == q.Selected {
 			mark = "  (selected) "
 		}
-		a.said = append(a.said, mark+c.Label+" "+c.Detail)
+		a.output = append(a.output, mark+c.Label+" "+c.Detail)
 	}
 	if len(a.left) == 0 {
 		return "", ErrLeft
@@ -75,7 +75,7 @@ func try(
 		Asker: a, Options: assemble.Options{Settings: r, Getenv: getenv, Environ: os.Environ()}, Servers: servers,
 	}.Run(t.Context())
 	content, _ := os.ReadFile(filepath.Join(dir, "settle", "config.toml"))
-	return strings.Join(a.said, "\n"), string(content), err
+	return strings.Join(a.output, "\n"), string(content), err
 }
 
 // A local server that answers is offered first; the choice works and is kept.

@@ -23,11 +23,11 @@ import (
 // or "!" to interrupt. Rows are printed once and stay; below them, live lines say
 // what is going on, and are drawn anew with each change.
 type toy struct {
-	session *settle.Session
-	rows    []string
-	live    []string
-	asked   string // approval
-	drawn   func(*toy)
+	session  *settle.Session
+	rows     []string
+	live     []string
+	approval string
+	drawn    func(*toy)
 }
 
 // run shows the session until ctx ends or the session is closed.
@@ -61,7 +61,7 @@ func (f *toy) show(c transcript.Change) {
 	case thing == transcript.Item && what == transcript.Ended && c.Item.Started:
 		f.row("= %s: %s", c.Item.Status, c.Item.Content().Output)
 	case thing == transcript.Approval && what == transcript.Started:
-		f.asked = c.Approval.Approval
+		f.approval = c.Approval.Approval
 	case thing == transcript.Attempt && what == transcript.Ended && c.Attempt.End.RetryIn != nil:
 		f.row("! %s", c.Attempt.End.Failure.Message)
 	case thing == transcript.Turn && what == transcript.Ended:
@@ -100,7 +100,7 @@ func (f *toy) typed(ctx context.Context, line string) (err error) {
 		_, err = f.session.Interrupt(ctx, settle.Interruption{By: "user"})
 	case "y", "n":
 		verdict := map[string]event.Verdict{"y": event.Approved, "n": event.Denied}[line]
-		err = f.session.Answer(ctx, settle.Answer{Approval: f.asked, Verdict: verdict, By: "user"})
+		err = f.session.Answer(ctx, settle.Answer{Approval: f.approval, Verdict: verdict, By: "user"})
 	default:
 		_, err = f.session.Submit(ctx, line)
 	}

@@ -13,10 +13,10 @@ import (
 func TestForms(t *testing.T) {
 	form := object{"form": object{}}
 	tests := map[string]struct {
-		can    object
-		answer object
-		want   string
-		asked  int
+		can       object
+		answer    object
+		want      string
+		questions int
 	}{
 		"filled in": {form, object{"action": "accept", "content": object{"name": "users"}}, `"name":"users"`, 1},
 		"misfit":    {form, object{"action": "accept", "content": object{"name": 1}}, `"action":"decline"`, 1},
@@ -38,9 +38,9 @@ func TestForms(t *testing.T) {
 			if got := wait(c, c.prompt(c.open(), "go")); got != "end_turn" {
 				t.Errorf("ended with %q", got)
 			}
-			if len(asked) != test.asked {
-				t.Errorf("asked %d times, want %d", len(asked), test.asked)
-			} else if test.asked > 0 {
+			if len(asked) != test.questions {
+				t.Errorf("asked %d times, want %d", len(asked), test.questions)
+			} else if test.questions > 0 {
 				said := <-asked
 				parts := []string{`"mode":"form"`, `"requestedSchema":{`, "Which table?", `"sessionId":`, `"toolCallId":`}
 				for _, part := range parts {

@@ -27,7 +27,7 @@ type client struct {
 	hosts *assemble.Sessions
 	model *script.Model
 	stops chan stdio.Stop
-	said  []string // to the person who started it
+	notes []string // to the person who started it
 }
 
 // start runs a server on a new data directory.
@@ -42,7 +42,7 @@ func startIn(t *testing.T, m *script.Model, p clienttest.Place) *client {
 	c.Peer = clienttest.Serve(t, p, jsonrpc.V2, func(in io.Reader, out io.Writer) error {
 		return acp.Serve(context.Background(), rpc.Options{
 			In: in, Out: out, Sessions: c.hosts, Dir: p.Dir, Version: "test", Stops: c.stops, CloseTimeout: clienttest.CloseTimeout,
-			Say: func(err error) { c.said = append(c.said, err.Error()) },
+			Say: func(err error) { c.notes = append(c.notes, err.Error()) },
 		})
 	})
 	return c

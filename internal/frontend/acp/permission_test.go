@@ -26,18 +26,18 @@ func TestPermission(t *testing.T) {
 		return object{"outcome": object{"outcome": "selected", "optionId": option}}
 	}
 	tests := []struct {
-		name   string
-		answer any
-		err    error
-		want   string // stop reason
-		wrote  bool
-		told   string // to the model
+		name      string
+		answer    any
+		err       error
+		want      string // stop reason
+		wrote     bool
+		modelText string // to the model
 	}{
 		{name: "allowed", answer: selected("allow"), want: "end_turn", wrote: true},
 		{name: "allowed for the session", answer: selected("allow-session"), want: "end_turn", wrote: true},
-		{name: "to be explained", answer: selected("explain"), want: "end_turn", told: "First explain"},
-		{name: "rejected", answer: selected("reject"), want: "end_turn", told: "did not allow"},
-		{name: "nonsense", answer: selected("perhaps"), want: "end_turn", told: "was not offered"},
+		{name: "to be explained", answer: selected("explain"), want: "end_turn", modelText: "First explain"},
+		{name: "rejected", answer: selected("reject"), want: "end_turn", modelText: "did not allow"},
+		{name: "nonsense", answer: selected("perhaps"), want: "end_turn", modelText: "was not offered"},
 		{name: "cancelled", answer: object{"outcome": object{"outcome": "cancelled"}}, want: "cancelled"},
 		{
 			name: "cancelled, as a request",
@@ -45,12 +45,12 @@ func TestPermission(t *testing.T) {
 			want: "cancelled",
 		},
 		{
-			name: "failed",
-			err:  &jsonrpc.Error{Code: -32603, Message: "the window is gone"},
-			want: "end_turn",
-			told: "the window is gone",
+			name:      "failed",
+			err:       &jsonrpc.Error{Code: -32603, Message: "the window is gone"},
+			want:      "end_turn",
+			modelText: "the window is gone",
 		},
-		{name: "no answer at all", answer: "?", want: "end_turn", told: "could not ask"},
+		{name: "no answer at all", answer: "?", want: "end_turn", modelText: "could not ask"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestPermission(t *testing.T) {
 				t.Errorf("written: %v", !test.wrote)
 			}
 			requests := c.model.Requests()
-			if said := fmt.Sprintf("%+v", requests[len(requests)-1]); !strings.Contains(said, test.told) {
-				t.Errorf("the model was not told %q, but %s", test.told, said)
+			if said := fmt.Sprintf("%+v", requests[len(requests)-1]); !strings.Contains(said, test.modelText) {
+				t.Errorf("the model was not told %q, but %s", test.modelText, said)
 			}
 		})
 	}
@@ -115,9 +115,9 @@ func TestCancelWhileItAsks(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	tests := []struct {
-		mode  string
-		asked int
-		wrote bool
+		mode      string
+		questions int
+		wrote     bool
 	}{{"ask", 1, false}, {"accept-edits", 0, true}, {"allow", 0, true}, {"read-only", 0, false}}
 	for _, test := range tests {
 		t.Run(test.mode, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestModes(t *testing.T) {
 			})
 			session := c.open()
 			c.Must("session/set_mode", object{"sessionId": session, "modeId": test.mode})
-			if got := wait(c, c.prompt(session, "go")); got != "end_turn" || asked != test.asked ||
+			if got := wait(c, c.prompt(session, "go")); got != "end_turn" || asked != test.questions ||
 				c.wrote("a.txt") != test.wrote {
 				t.Errorf("ended with %q, asked %d times, written: %v", got, asked, c.wrote("a.txt"))
 			}

@@ -63,8 +63,8 @@ func TestUnsupportedOptionsAreReported(t *testing.T) {
 	if story := strings.Join(c.story(), "\n"); !strings.Contains(story, "are not supported") {
 		t.Error(story)
 	}
-	if len(c.said) != 1 || !strings.Contains(c.said[0], "are not supported") {
-		t.Errorf("the person was told %q", c.said)
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "are not supported") {
+		t.Errorf("the person was told %q", c.notes)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestElicitation(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	for name, c := range map[string]struct {
 		configured string
-		asked      string // with the call
+		requested  string // with the call
 		made       bool
 		policy     string
 	}{
@@ -84,8 +84,8 @@ func TestPolicy(t *testing.T) {
 				b.initialize()
 			}
 			arguments := map[string]any{"prompt": "one"}
-			if c.asked != "" {
-				arguments["permission"] = c.asked
+			if c.requested != "" {
+				arguments["permission"] = c.requested
 			}
 			b.call(1, "run", arguments)
 			out := b.outcome(1)

@@ -135,13 +135,13 @@ type player struct {
 	tty    *tty
 	acts   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	session *settle.Session
-	log     []event.Event // all of it
-	asked   int
-	pressed bool
-	running string   // the turn that ran when the key was pressed
-	screen  []string // what was on the terminal then
+	mu       sync.Mutex // guards what follows
+	session  *settle.Session
+	log      []event.Event // all of it
+	requests int
+	pressed  bool
+	running  string   // the turn that ran when the key was pressed
+	screen   []string // what was on the terminal then
 }
 
 func play(t *testing.T, s proof.Script, p press) (out played) {
@@ -253,14 +253,14 @@ func (x *player) types(keys string) { _, _ = io.WriteString(x.keys, keys) }
 func (x *player) settle() {
 	for step := time.Second; ; step = min(2*step, time.Minute) {
 		x.mu.Lock()
-		asked := x.asked
+		asked := x.requests
 		x.mu.Unlock()
 		time.Sleep(step)
 		synctest.Wait()
 		s := x.session.State()
 		free := !slices.ContainsFunc(s.Waiting, func(in event.Input) bool { return !in.Held })
 		x.mu.Lock()
-		done := s.Running() == nil && free && asked == x.asked && time.Since(start()) > x.last()
+		done := s.Running() == nil && free && asked == x.requests && time.Since(start()) > x.last()
 		x.mu.Unlock()
 		if done {
 			return
@@ -302,8 +302,8 @@ func (x *player) saw(e event.Event) {
 	if !ok || len(x.script.Answers) == 0 {
 		return
 	}
-	a := x.script.Answers[min(x.asked, len(x.script.Answers)-1)]
-	x.asked++
+	a := x.script.Answers[min(x.requests, len(x.script.Answers)-1)]
+	x.requests++
 	if a.Verdict != "" {
 		x.acts.Go(func() {
 			time.Sleep(a.After)

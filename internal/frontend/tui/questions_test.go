@@ -22,8 +22,8 @@ func (echoShell) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Output: "ran " + string(c.Args)}, nil
 }
 
-// asked is a person whose model calls the shell again and again.
-func asked(t *testing.T, calls int) (person, chan int, *script.Model) {
+// newAskingPerson returns a person whose model calls the shell again and again.
+func newAskingPerson(t *testing.T, calls int) (person, chan int, *script.Model) {
 	t.Helper()
 	m := script.New()
 	for range calls {
@@ -60,7 +60,7 @@ func TestQuestionMenu(t *testing.T) {
 		"back": {"\t x \x1b n", "✗ $ rm -r <docs>", "The user did not allow"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, code, m := asked(t, 1)
+			p, code, m := newAskingPerson(t, 1)
 			for n, v := range []event.Verdict{event.Approved, event.ApprovedSession} {
 				p.sees([]string{"1 ", "2 "}[n] + v.Words())
 			}
@@ -81,7 +81,7 @@ func TestQuestionMenu(t *testing.T) {
 // A call that waits when the person quits is held, and the session says who closed it.
 func TestQuitHoldsWaitingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code, _ := asked(t, 1)
+		p, code, _ := newAskingPerson(t, 1)
 		p.types("\x04")
 		p.left(code, 0)
 		p.sees("■ $ rm -r <docs>  held: settle asks again when you", "settle approvals", "■ you closed the session after")
@@ -95,7 +95,7 @@ func TestAnswerIsShown(t *testing.T) {
 		"y": "allowed once: $ rm -r <docs>", "s": "allowed for the session: $ rm -r <docs>",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, code, _ := asked(t, 1)
+			p, code, _ := newAskingPerson(t, 1)
 			p.sees("Asked because ", "s (for the session) also allows: ", "Allow this command?  $ rm -r <docs>")
 			p.types(key)
 			p.sees(want, "✓ $ rm -r <docs>")
@@ -108,7 +108,7 @@ func TestAnswerIsShown(t *testing.T) {
 // A command that the person edited is the one that the answer, the call's row and the transcript show.
 func TestEditedAnswerIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code, _ := asked(t, 1)
+		p, code, _ := newAskingPerson(t, 1)
 		p.types("\t")
 		p.types("\x7f\x7f\x7f\x7f\x7f\x7fsrc\r")
 		p.sees("allowed once, edited: $ rm -r src", "✓ $ rm -r src", "(you changed it)")
@@ -123,7 +123,7 @@ func TestEditedAnswerIsShown(t *testing.T) {
 // A text in the editor waits while an answer is typed, and letters are text there.
 func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, code, m := asked(t, 1)
+		p, code, m := newAskingPerson(t, 1)
 		p.types("\x1b[200~my draft\x1b[201~") // pasted: keys would answer
 		p.sees("1 allow once", "Alt-y", "3 edit the command, then run it", "Alt-3")
 		p.types("\x1bi")

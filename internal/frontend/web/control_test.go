@@ -118,8 +118,8 @@ func asking(t *testing.T, more ...script.Step) (b *harness, session string, ran 
 	}
 }
 
-// asked waits for an approval that is requested, and returns its id.
-func (b *harness) asked(session string) string {
+// awaitApproval waits for an approval that is requested, and returns its id.
+func (b *harness) awaitApproval(session string) string {
 	b.Helper()
 	e := b.until(session, kind(event.KindApprovalRequested))
 	return e.Data.(event.ApprovalRequested).Approval
@@ -130,7 +130,7 @@ func (b *harness) asked(session string) string {
 func TestRacedApprovals(t *testing.T) {
 	for round := range 8 {
 		b, session, ran := asking(t)
-		id := b.asked(session)
+		id := b.awaitApproval(session)
 		snapshot := ask[struct {
 			State     string
 			Approvals []struct{ Approval, Tool string }
@@ -173,7 +173,7 @@ func TestRacedApprovals(t *testing.T) {
 // C16: an answer after the turn's end runs nothing and is told so.
 func TestLateApproval(t *testing.T) {
 	b, session, ran := asking(t)
-	id := b.asked(session)
+	id := b.awaitApproval(session)
 	ask[object](b, "POST", session+"/interrupt", nil, 200)
 	p := ask[object](b, "POST", session+"/approvals/"+id, object{"verdict": "approved"}, 409)
 	if p["verdict"] != "expired" {
@@ -189,7 +189,7 @@ func TestLateApproval(t *testing.T) {
 // An answer can have the call explained, or changed before it runs. The log says so.
 func TestApprovalExplainedThenChanged(t *testing.T) {
 	b, session, ran := asking(t, script.Call("act", `{"what":"it"}`))
-	id := b.asked(session)
+	id := b.awaitApproval(session)
 	ask[object](b, "POST", session+"/approvals/"+id, object{"verdict": "approved", "explain": true}, 422)
 	ask[object](b, "POST", session+"/approvals/"+id, object{"verdict": "denied", "explain": true}, 204)
 	end := func(id string) event.ApprovalEnded {
@@ -214,7 +214,7 @@ func TestApprovalExplainedThenChanged(t *testing.T) {
 
 func TestAbortedApproval(t *testing.T) {
 	b, session, ran := asking(t)
-	ask[object](b, "POST", session+"/approvals/"+b.asked(session), object{"verdict": "aborted"}, 204)
+	ask[object](b, "POST", session+"/approvals/"+b.awaitApproval(session), object{"verdict": "aborted"}, 204)
 	e := b.until(session, event.Event.Terminal)
 	if d, ok := e.Data.(event.TurnAborted); !ok || d.Reason != event.Interrupted || ran() != 0 {
 		t.Errorf("the turn ended with %v; the call ran %d times", e.Data, ran())
@@ -253,7 +253,7 @@ func TestApprovalIsWhole(t *testing.T) {
 
 func TestApprovedForTheSession(t *testing.T) {
 	b, session, ran := asking(t, script.Call("act", `{"what":"it"}`))
-	ask[object](b, "POST", session+"/approvals/"+b.asked(session), object{"verdict": "approved_session"}, 204)
+	ask[object](b, "POST", session+"/approvals/"+b.awaitApproval(session), object{"verdict": "approved_session"}, 204)
 	b.until(session, event.Event.Terminal)
 	if ran() != 2 {
 		t.Errorf("the same call ran %d times, want 2", ran())

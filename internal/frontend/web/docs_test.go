@@ -46,7 +46,7 @@ func TestDocumentedExamples(t *testing.T) {
 		"API":      b.base + "/api/sessions",
 		"AUTH":     bearer,
 		"ID":       strings.TrimPrefix(session, "/api/sessions/"),
-		"APPROVAL": b.asked(session),
+		"APPROVAL": b.awaitApproval(session),
 		"JSON":     "Content-Type: application/json",
 	}
 	examples := regexp.MustCompile(`(?m)^curl .*$`).FindAllString(readme(t), -1)

@@ -43,7 +43,7 @@ type harness struct {
 	web    *web.Server
 	place  *guard.Place
 	stops  chan stdio.Stop
-	over   chan error // what Serve returned
+	served chan error // what Serve returned
 	api    document
 	http   *http.Client
 	base   string
@@ -67,7 +67,7 @@ type setup struct {
 
 func serve(t *testing.T, s setup) *harness {
 	t.Helper()
-	b := &harness{T: t, stops: make(chan stdio.Stop, 4), over: make(chan error, 1)}
+	b := &harness{T: t, stops: make(chan stdio.Stop, 4), served: make(chan error, 1)}
 	b.open(s)
 	listener, client := net.Listener(nil), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	if s.listen != nil {
@@ -82,7 +82,7 @@ func serve(t *testing.T, s setup) *harness {
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.http = client
-	go func() { b.over <- b.web.Serve(listener, b.stops) }() // ends with the stop below
+	go func() { b.served <- b.web.Serve(listener, b.stops) }() // ends with the stop below
 	t.Cleanup(func() {
 		b.stop()
 		client.CloseIdleConnections()
@@ -132,7 +132,7 @@ func (b *harness) stop() {
 		return
 	}
 	b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
-	if err := <-b.over; err != nil {
+	if err := <-b.served; err != nil {
 		b.Error(err)
 	}
 	if err := b.web.Close(); err != nil {

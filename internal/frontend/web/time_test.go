@@ -272,7 +272,7 @@ func TestStops(t *testing.T) {
 				<-time.After(time.Second)
 				b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 			}
-			if err := <-b.over; err != nil {
+			if err := <-b.served; err != nil {
 				b.Error(err)
 			}
 			if took := time.Since(begin); took > within {
@@ -307,7 +307,7 @@ func TestStopsThatAreNotHeard(t *testing.T) {
 			for range stops {
 				b.stops <- stdio.Stop{Reason: event.Shutdown, By: "signal:SIGTERM"}
 			}
-			err := <-b.over
+			err := <-b.served
 			if took := time.Since(begin); took > within || err == nil || !strings.Contains(err.Error(), "stuck") {
 				b.Errorf("with %d stops it took %v and ended with %v", stops, took, err)
 			}

@@ -138,7 +138,7 @@ type victim struct {
 	model  []string
 
 	inFlight int           // processes of commands when it was killed
-	gone     time.Duration // until nothing was left of them
+	cleanup  time.Duration // until nothing was left of them
 }
 
 func (v *victim) command(args ...string) *exec.Cmd {
@@ -306,7 +306,7 @@ func (s settle) kill(t *testing.T, n int, r *rand.Rand) (v *victim, err error) {
 		return v, err
 	}
 	if r.IntN(2) == 0 { // else it is opened again at once
-		if v.gone, err = v.awaitGone(); err != nil {
+		if v.cleanup, err = v.awaitGone(); err != nil {
 			return v, err
 		}
 	}
@@ -335,8 +335,8 @@ func (c *tally) add(v *victim) {
 	if v.inFlight > 0 {
 		c.withOnes++
 	}
-	if v.gone > 0 {
-		c.times = append(c.times, v.gone)
+	if v.cleanup > 0 {
+		c.times = append(c.times, v.cleanup)
 	}
 }
 

@@ -265,8 +265,8 @@ func mustList(texts ...string) egress.List {
 	return l
 }
 
-// bait is the name of an attempt's own file.
-func bait(i int) string { return fmt.Sprintf("b%d", i) }
+// targetFile is the name of an attempt's own file.
+func targetFile(i int) string { return fmt.Sprintf("b%d", i) }
 
 // world is what there is to attack, and the sandbox.
 func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
@@ -291,9 +291,9 @@ func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, 
 		policy.Write = []string{w.Room}
 	}
 	for i, a := range attempts() {
-		files[filepath.Join(w.Dir, bait(i))] = "bait"
+		files[filepath.Join(w.Dir, targetFile(i))] = "target"
 		if a.kept {
-			hooks := filepath.Join(w.Room, bait(i), "hooks")
+			hooks := filepath.Join(w.Room, targetFile(i), "hooks")
 			files[filepath.Join(hooks, "file")] = "hook"
 			if w.View {
 				policy.Protect = append(policy.Protect, hooks)
@@ -320,11 +320,11 @@ func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, 
 	if err != nil {
 		return w, policy, leave, err
 	}
-	fd, err := unix.Open(filepath.Join(w.Dir, bait(0)), unix.O_RDWR, 0) // it is to be inherited
+	fd, err := unix.Open(filepath.Join(w.Dir, targetFile(0)), unix.O_RDWR, 0) // it is to be inherited
 	if err != nil {
 		return w, policy, leave, err
 	}
-	open = append(open, os.NewFile(uintptr(fd), "bait"))
+	open = append(open, os.NewFile(uintptr(fd), "target"))
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
 	w.Inherited = st.Ino
@@ -375,7 +375,7 @@ func playAttack(raw string) int {
 		if a.when != nil && !a.when(w) {
 			continue
 		}
-		held[a.name] = words(a.try(w, filepath.Join(w.Dir, bait(i))))
+		held[a.name] = words(a.try(w, filepath.Join(w.Dir, targetFile(i))))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(held); err != nil {
 		return fail(err)

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 const nobody = 65534
 
-// C22: nothing that a canary calls enforced can be got around, by any user, with
+// C22: nothing that a probe calls enforced can be got around, by any user, with
 // namespaces or without, in a container or not.
 func TestEscapeTable(t *testing.T) {
 	if err := proc.Confines(); err != nil {

@@ -75,13 +75,13 @@ func excused() map[string]Wire {
 
 // reads is how much of the input came from the cache.
 type reads struct {
-	input, read   int64
-	again, reread int64 // what the request before had, but at an epoch
-	misses        []string
+	input, read    int64
+	resent, reread int64 // what the request before had, but at an epoch
+	misses         []string
 }
 
 func (r *reads) add(other reads) {
-	r.input, r.read, r.again, r.reread = r.input+other.input, r.read+other.read, r.again+other.again, r.reread+other.reread
+	r.input, r.read, r.resent, r.reread = r.input+other.input, r.read+other.read, r.resent+other.resent, r.reread+other.reread
 }
 
 func share(part, of int64) float64 { return 100 * float64(part) / float64(max(of, 1)) }
@@ -118,10 +118,10 @@ func TestCache(t *testing.T) {
 				"catalogue: %.2f %% of %d, %.2f %% of what is sent again",
 				share(short.read, short.input),
 				short.input,
-				share(short.reread, short.again),
+				share(short.reread, short.resent),
 			)
 			t.Logf("long sessions: %.2f %% of %d", share(long.read, long.input), long.input)
-			if share(short.reread, short.again) < 95 || share(long.read, long.input) < 95 {
+			if share(short.reread, short.resent) < 95 || share(long.read, long.input) < 95 {
 				t.Error("too little is read from the cache")
 			}
 		})
@@ -174,7 +174,7 @@ func countReads(events []event.Event) (r reads) {
 				continue
 			}
 			if had > 0 && asked.Sub(at) < cacheLives && !summary { // which sends less than there was
-				r.again += min(had, d.Usage.Input)
+				r.resent += min(had, d.Usage.Input)
 				r.reread += min(had, d.Usage.CacheRead)
 				if d.Usage.CacheRead < had-stepOfGPT {
 					r.misses = append(r.misses, fmt.Sprintf("event %d: attempt %s read %d of %d tokens, and the one before left %d", e.Seq, e.Attempt, d.Usage.CacheRead, d.Usage.Input, had))

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// tests are one that runs without setsid in PATH but for the stand-in.
+// tests are one that runs without setsid in PATH, except for the test's own program.
 type tests func() int
 
 func (f tests) Run() int { return f() }

@@ -45,7 +45,7 @@ func TestChangedCallKeepsItsQuestion(t *testing.T) {
 			var questions []string
 			written := 0
 			for over := false; !over; {
-				m := <-s.said
+				m := <-s.output
 				if raw, _ := json.Marshal(m); is(m, "user") {
 					written += strings.Count(string(raw), `"is_error":false`)
 				}
@@ -97,7 +97,7 @@ func TestAgreementEndsWithTurn(t *testing.T) {
 	for _, id := range []string{uuid1, uuid2} {
 		s.say(user("go", id))
 		for over := false; !over; {
-			m := <-s.said
+			m := <-s.output
 			request, _ := m["request"].(map[string]any)
 			if request["subtype"] == "can_use_tool" {
 				input, _ := request["input"].(map[string]any)

@@ -57,7 +57,7 @@ func TestModeWithinTheUsersPermission(t *testing.T) {
 				s.say(user("go", "00000000-0000-4000-8000-000000000002"))
 				asked := 0
 				for over := false; !over; {
-					m := <-s.said
+					m := <-s.output
 					switch m["type"] {
 					case "control_request":
 						asked++

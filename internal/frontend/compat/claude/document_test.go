@@ -31,7 +31,7 @@ func TestRequestsAreAnsweredWhilePDFIsRead(t *testing.T) {
 	s.say(slowPDF(uuid1), control("1", `{"subtype":"mcp_status"}`), control("2", `{"subtype":"interrupt"}`))
 	var order []string
 	for range 3 {
-		for m := range s.said {
+		for m := range s.output {
 			if is(m, "result") {
 				order = append(order, fmt.Sprintf("result %v %v", m["user_message_uuid"] == uuid1, m["is_error"]))
 				break

@@ -26,11 +26,11 @@ import (
 // served is a client of a driver that runs in the test.
 type served struct {
 	*testing.T
-	in    *io.PipeWriter
-	stops chan stdio.Stop
-	code  chan int
-	said  chan map[string]any // each message, in order
-	data  string
+	in     *io.PipeWriter
+	stops  chan stdio.Stop
+	code   chan int
+	output chan map[string]any // each message, in order
+	data   string
 
 	mu     sync.Mutex // guards what follows
 	stderr strings.Builder
@@ -45,11 +45,11 @@ func serve(t *testing.T, change func(*Config), steps ...script.Step) *served {
 func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 	t.Helper()
 	s := &served{
-		T:     t,
-		stops: make(chan stdio.Stop, 4),
-		code:  make(chan int, 1),
-		said:  make(chan map[string]any, 1000),
-		data:  t.TempDir(),
+		T:      t,
+		stops:  make(chan stdio.Stop, 4),
+		code:   make(chan int, 1),
+		output: make(chan map[string]any, 1000),
+		data:   t.TempDir(),
 	}
 	// Where the socket for those who ask for a session would be: virtual time
 	// stands still while one is listened to.
@@ -79,7 +79,7 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 		_ = fromClient.Close()
 	}()
 	go func() { // ends with the driver's output
-		defer close(s.said)
+		defer close(s.output)
 		lines := bufio.NewScanner(fromServer)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
@@ -87,13 +87,13 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 			if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 				m = map[string]any{"type": "bad", "line": lines.Text()}
 			}
-			s.said <- m // room for all that a test says
+			s.output <- m // room for all that a test says
 		}
 	}()
 	t.Cleanup(func() {
 		_ = toServer.Close()
 		cancel()
-		for range s.said { // until the driver has ended
+		for range s.output { // until the driver has ended
 		}
 		p.CheckLogs(t)
 	})
@@ -141,7 +141,7 @@ func (s *served) until(kind string) (out []map[string]any) {
 	defer timer.Stop()
 	for {
 		select {
-		case m, ok := <-s.said:
+		case m, ok := <-s.output:
 			if !ok {
 				s.mu.Lock()
 				defer s.mu.Unlock()
@@ -248,7 +248,7 @@ func TestInterruptInOrder(t *testing.T) {
 		}
 		answered, results := 0, 0
 		for results == 0 {
-			m := <-s.said
+			m := <-s.output
 			switch {
 			case m == nil:
 				t.Fatal("the driver ended")
@@ -536,7 +536,7 @@ func TestPromptTakenBack(t *testing.T) {
 	if code := s.exit(); code != stdio.CodeFailed {
 		t.Errorf("exit code %d", code)
 	}
-	for m := range s.said {
+	for m := range s.output {
 		if m["type"] == "result" {
 			t.Errorf("another result: %v", m)
 		}

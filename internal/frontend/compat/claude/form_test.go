@@ -26,7 +26,7 @@ func TestForms(t *testing.T) {
 		var story strings.Builder
 		asked := 0
 		for over := false; !over; {
-			m := <-s.said
+			m := <-s.output
 			raw, _ := json.Marshal(m)
 			story.Write(raw)
 			switch m["type"] {

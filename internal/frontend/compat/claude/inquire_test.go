@@ -33,7 +33,7 @@ func TestModelQuestions(t *testing.T) {
 		var story strings.Builder
 		requests := 0
 		for over := false; !over; {
-			m := <-s.said
+			m := <-s.output
 			raw, _ := json.Marshal(m)
 			story.Write(raw)
 			switch m["type"] {

@@ -18,7 +18,7 @@ import (
 func (s *served) answerServer(kind string, answers map[string]string) (out []map[string]any) {
 	s.Helper()
 	for {
-		m, ok := <-s.said
+		m, ok := <-s.output
 		if !ok {
 			s.Fatalf("no %s came; stderr:\n%s", kind, s.errors())
 		}
