@@ -27,14 +27,14 @@ type TaskError struct {
 func (e *TaskError) Error() string { return fmt.Sprintf("cannot submit task %d: %v", e.Task, e.Err) }
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// Submit submits tasks and returns the ids of their units, in the order of the
+// Submit submits tasks and returns the ids of their tasks, in the order of the
 // tasks. Without an error all of them are durable. A task that is wrong is a
 // [*TaskError], and none is submitted then. After any other error some may be: the
 // ids that were submitted for certain are returned with it, and submitting the same
 // tasks again, with their sessions named, changes nothing.
 //
 // The context bounds the call, not the tasks.
-func Submit(ctx context.Context, e Engine, tasks ...Task) (units []string, err error) {
+func Submit(ctx context.Context, e Engine, tasks ...Task) (ids []string, err error) {
 	complete := make([]Task, len(tasks))
 	seen := map[string]bool{}
 	for n, t := range tasks {
@@ -50,51 +50,51 @@ func Submit(ctx context.Context, e Engine, tasks ...Task) (units []string, err e
 		part := complete[:min(submitSize, len(complete))]
 		complete = complete[len(part):]
 		if _, err := e.Submit(ctx, part); err != nil {
-			return units, err
+			return ids, err
 		}
 		for _, t := range part {
-			units = append(units, t.ID())
+			ids = append(ids, t.ID())
 		}
 	}
-	return units, nil
+	return ids, nil
 }
 
-// IncompleteError says that a unit has ended and has not completed, or that it waits for a person.
-type IncompleteError struct{ Unit Unit }
+// IncompleteError says that a task has ended and has not completed, or that it waits for a person.
+type IncompleteError struct{ Task TaskStatus }
 
 func (e *IncompleteError) Error() string {
 	why := "it has no result"
-	if e.Unit.State == Held {
-		return fmt.Sprintf("task %s waits for a person: settle-fleet approvals lists its calls", e.Unit.ID)
+	if e.Task.State == Held {
+		return fmt.Sprintf("task %s waits for a person: settle-fleet approvals lists its calls", e.Task.ID)
 	}
-	if r := e.Unit.Result; r != nil {
+	if r := e.Task.Result; r != nil {
 		why = cmp.Or(r.Message, string(r.Outcome))
 	}
-	return fmt.Sprintf("task %s has not completed: %s", e.Unit.ID, why)
+	return fmt.Sprintf("task %s has not completed: %s", e.Task.ID, why)
 }
 
-// Wait waits until a unit has ended or waits for a person, and returns it. A unit that did not complete is an
-// [*IncompleteError], which has the unit as well; an unknown unit is an [*UnknownError]. If
-// ctx ends first, the error is its cause, and the unit continues. Wait continues while the
+// Wait waits until a task has ended or waits for a person, and returns it. A task that did not complete is an
+// [*IncompleteError], which has the task as well; an unknown task is an [*UnknownError]. If
+// ctx ends first, the error is its cause, and the task continues. Wait continues while the
 // engine cannot be reached.
-func Wait(ctx context.Context, e Engine, unit string) (Unit, error) {
+func Wait(ctx context.Context, e Engine, taskID string) (TaskStatus, error) {
 	for delay := leastWaitDelay; ; delay = min(2*delay, maxWaitDelay) {
-		u, err := e.State(ctx, unit)
+		u, err := e.State(ctx, taskID)
 		switch {
 		case err == nil && u.State == Held,
 			err == nil && u.State == Ended && (u.Result == nil || u.Result.Outcome != event.Completed):
-			return u, &IncompleteError{Unit: u}
+			return u, &IncompleteError{Task: u}
 		case err == nil && u.State == Ended:
 			return u, nil
 		case errors.As(err, new(*UnknownError)):
-			return Unit{}, err
+			return TaskStatus{}, err
 		}
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return u, fmt.Errorf("task %s has not ended: %w", unit, errors.Join(context.Cause(ctx), err))
+			return u, fmt.Errorf("task %s has not ended: %w", taskID, errors.Join(context.Cause(ctx), err))
 		}
 	}
 }

@@ -1,12 +1,12 @@
-// Package fleet is what a fleet of workers agrees on: the unit of work, how it
-// ends, and the [Engine] that hands units out.
+// Package fleet is what a fleet of workers agrees on: the task, how it
+// ends, and the [Engine] that gives tasks to workers.
 //
-// A unit is one input of a session, run to its end by one worker at a time:
+// A task is one input of a session, run to its end by one worker at a time:
 //
 //	Submit ─► queued ─► running ─► ended        completed | failed | aborted
 //	             ▲  ▲      │ │ attempt 1, 2, …: each takes a greater epoch of the session
 //	             │  └──────┘ │ the worker shuts down, dies, or is not heard
-//	             └── held ◄──┘ a call waits for a person; a verdict about it queues the unit
+//	             └── held ◄──┘ a call waits for a person; a verdict about it queues the task
 //
 // Its id is SESSION/INPUT, so that submitting it again changes nothing. The log of
 // the session is elsewhere (package pglog): the engine says who may write it, never
@@ -14,7 +14,7 @@
 //
 // Files:
 //
-//   - unit.go: tasks, their limits, states
+//   - task.go: tasks, their limits, states
 //   - complete.go: checks and defaults of a task's fields
 //   - client.go: submits tasks and waits for them
 //   - wait.go: waits until tasks have ended

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// awaitDelay is how often it is looked whether units have ended.
+// awaitDelay is how often it is looked whether tasks have ended.
 const awaitDelay = 100 * time.Millisecond
 
-// Await waits until no unit is open; open counts them.
+// Await waits until no task is open; open counts them.
 func Await(ctx context.Context, open func(context.Context) (int, error)) error {
 	known := "the number of open tasks is unknown"
 	for {

@@ -18,26 +18,26 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/web"
 )
 
-// Most is how many units the list is made of: those that were submitted last.
+// Most is how many tasks the list is made of: those that were submitted last.
 const Most = 500
 
 // Archive is the sessions of a fleet. Its methods may be called by several goroutines.
 type Archive struct {
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
-	// Engine ends units.
+	// Engine ends tasks.
 	Engine fleet.Engine
-	// Batch and Labels choose the units whose sessions are listed; all, if there are none.
+	// Batch and Labels choose the tasks whose sessions are listed; all, if there are none.
 	Batch  string
 	Labels map[string]string
 }
 
 var _ web.Archive = (*Archive)(nil)
 
-// queued is the state of a session none of whose units has been taken yet.
+// queued is the state of a session none of whose tasks has been taken yet.
 const queued store.State = "queued"
 
-// List implements [web.Archive]. The last unit of a session says how it is.
+// List implements [web.Archive]. The last task of a session says how it is.
 func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 	chosen, err := json.Marshal(struct {
 		Labels map[string]string `json:"labels,omitempty"`
@@ -57,7 +57,7 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list sessions: %w", err)
 	}
-	units, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e web.Entry, err error) {
+	tasks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e web.Entry, err error) {
 		err = row.Scan(&e.Session, &e.Title, &e.Dir, &e.Model, &e.State, &e.Outcome, &e.Reason, &e.Created, &e.Updated)
 		e.Title, _, _ = strings.Cut(strings.TrimSpace(e.Title), "\n")
 		return e, err
@@ -65,16 +65,16 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list sessions: %w", err)
 	}
-	return bySession(units), nil
+	return bySession(tasks), nil
 }
 
-// bySession makes one entry of each session's units, which come the last one first.
-// The title is the first unit's; a unit that runs counts for more than those that wait
+// bySession makes one entry of each session's tasks, which come the last one first.
+// The title is the first task's; a task that runs counts for more than those that wait
 // behind it, and one that waits for a person for more than those that have ended.
-func bySession(units []web.Entry) []web.Entry {
+func bySession(tasks []web.Entry) []web.Entry {
 	at := map[string]int{}
 	var all []web.Entry
-	for _, u := range units {
+	for _, u := range tasks {
 		n, found := at[u.Session]
 		if !found {
 			at[u.Session] = len(all)
@@ -93,7 +93,7 @@ func bySession(units []web.Entry) []web.Entry {
 	return all
 }
 
-// State implements [web.Archive]. A session whose units wait has an empty log.
+// State implements [web.Archive]. A session whose tasks wait has an empty log.
 func (a *Archive) State(ctx context.Context, session string) (event.State, error) {
 	st := event.State{Session: session}
 	for e, err := range a.Logs.Read(ctx, session, 0) {
@@ -112,21 +112,21 @@ func (a *Archive) Follow(ctx context.Context, session string, cursor uint64) ite
 	return a.Logs.Follow(ctx, session, cursor)
 }
 
-// Interrupt implements [web.Archive]: it cancels the session's unit that runs.
+// Interrupt implements [web.Archive]: it cancels the session's task that runs.
 func (a *Archive) Interrupt(ctx context.Context, session, by string) (bool, error) {
-	var unit string
+	var taskID string
 	err := a.Pool.QueryRow(ctx, `SELECT id FROM settle_fleet.unit WHERE session = $1 AND state = 'running'`, session).
-		Scan(&unit)
+		Scan(&taskID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("cannot find what runs in session %q: %w", session, err)
 	}
-	if _, err := a.Engine.Cancel(ctx, unit, by); err != nil {
+	if _, err := a.Engine.Cancel(ctx, taskID, by); err != nil {
 		return false, err
 	}
-	if _, err := fleet.Wait(ctx, a.Engine, unit); err != nil && !errors.As(err, new(*fleet.IncompleteError)) {
+	if _, err := fleet.Wait(ctx, a.Engine, taskID); err != nil && !errors.As(err, new(*fleet.IncompleteError)) {
 		return true, err
 	}
 	return true, nil

@@ -145,7 +145,7 @@ func (s *site) answer(t *testing.T, method, path, body string, into any) {
 
 type session struct{ ID, Title, Dir, State, Outcome, Reason, Model, Refuses, Turn string }
 
-// The list has each session once, by its last unit, and those of tasks that wait.
+// The list has each session once, by its last task, and those of tasks that wait.
 func TestList(t *testing.T) {
 	s := newSite(t)
 	dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A session is waiting while a call of one of its units waits for a person.
+// A session is waiting while a call of one of its tasks waits for a person.
 func TestListHeld(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "more"})

@@ -1,9 +1,9 @@
 // Package budget bounds what the tasks of a batch take together, on all workers:
 //
-//	step ─► Spent: what the unit has taken so far ─► one transaction for all units that report
+//	step ─► Spent: what the task has taken so far ─► one transaction for all tasks that report
 //	              └─► what the batch had left at the last one: nothing, and the turn ends
 //
-// The count of a unit is the maximum of its reports, so that a report can be repeated, and
+// The count of a task is the maximum of its reports, so that a report can be repeated, and
 // the report of a dead worker counts. The usage of a request is known at its end: a batch
 // exceeds its budget by the requests that run when the budget is spent.
 package budget
@@ -26,7 +26,7 @@ type Budget struct {
 	// Tokens counts input and output tokens, USD the price of requests; 0 is no limit.
 	Tokens int64   `json:"budget_tokens,omitempty"`
 	USD    float64 `json:"budget_usd,omitempty"`
-	// SpentTokens and SpentUSD are what its units have taken, and Unpriced how many of
+	// SpentTokens and SpentUSD are what its tasks have taken, and Unpriced how many of
 	// their requests had a price that is not known.
 	SpentTokens int64   `json:"spent_tokens"`
 	SpentUSD    float64 `json:"spent_usd"`

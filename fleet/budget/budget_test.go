@@ -35,21 +35,21 @@ func place(t *testing.T, b budget.Budget) (meters [2]*budget.Meter, spent func()
 	}
 }
 
-// took is what a unit has taken.
+// took is what a task has taken.
 func took(tokens int64, usd float64) event.Summary {
 	return event.Summary{Usage: event.Usage{Input: tokens - 1, Output: 1}, Cost: usd}
 }
 
-func settle(t *testing.T, m *budget.Meter, batch, unit string, sum event.Summary) *event.Cause {
+func settle(t *testing.T, m *budget.Meter, batch, taskID string, sum event.Summary) *event.Cause {
 	t.Helper()
-	cause, err := m.Settle(t.Context(), batch, unit, sum)
+	cause, err := m.Settle(t.Context(), batch, taskID, sum)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cause
 }
 
-// TestWorkersShareABudget, and what a unit has taken counts once, however often it is
+// TestWorkersShareABudget, and what a task has taken counts once, however often it is
 // said, by whomever.
 func TestWorkersShareABudget(t *testing.T) {
 	m, spent := place(t, budget.Budget{Batch: "b", Tokens: 100})

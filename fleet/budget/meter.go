@@ -18,7 +18,7 @@ const (
 	reportTimeout, retryDelay = 10 * time.Second, 200 * time.Millisecond
 )
 
-// Meter counts what the units of one worker take. Its methods may be called by several
+// Meter counts what the tasks of one worker take. Its methods may be called by several
 // goroutines.
 type Meter struct {
 	pool  *pgxpool.Pool
@@ -27,11 +27,11 @@ type Meter struct {
 	ended chan struct{}
 
 	mu    sync.Mutex
-	units map[string]report // reports to send, by unit
+	tasks map[string]report // reports to send, by task
 	known map[string]Budget // as they were at the last report, by batch
 }
 
-// report is what a unit has taken.
+// report is what a task has taken.
 type report struct {
 	batch string
 	sum   event.Summary
@@ -45,7 +45,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 		kick:  make(chan struct{}, 1),
 		stop:  stop,
 		ended: make(chan struct{}),
-		units: map[string]report{},
+		tasks: map[string]report{},
 		known: map[string]Budget{},
 	}
 	// Close waits for it.
@@ -56,19 +56,19 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 	return m
 }
 
-// Close ends the meter. Units that continue on other workers are reported again from their
+// Close ends the meter. Tasks that continue on other workers are reported again from their
 // logs.
 func (m *Meter) Close() {
 	m.stop()
 	<-m.ended
 }
 
-// Spent records the usage of a unit so far. It does not wait. It returns the cause with
-// which the unit's turn must end, by the known state of its batch; nil if it can continue.
-func (m *Meter) Spent(batch, unit string, sum event.Summary) *event.Cause {
+// Spent records the usage of a task so far. It does not wait. It returns the cause with
+// which the task's turn must end, by the known state of its batch; nil if it can continue.
+func (m *Meter) Spent(batch, taskID string, sum event.Summary) *event.Cause {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.units[unit] = report{batch, sum}
+	m.tasks[taskID] = report{batch, sum}
 	select {
 	case m.kick <- struct{}{}:
 	default:
@@ -76,12 +76,12 @@ func (m *Meter) Spent(batch, unit string, sum event.Summary) *event.Cause {
 	return m.known[batch].Spent()
 }
 
-// Settle is Spent that waits until what the unit has taken is stored.
-func (m *Meter) Settle(ctx context.Context, batch, unit string, sum event.Summary) (*event.Cause, error) {
+// Settle is Spent that waits until what the task has taken is stored.
+func (m *Meter) Settle(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error) {
 	m.mu.Lock()
-	delete(m.units, unit) // it is no more than that
+	delete(m.tasks, taskID) // it is no more than that
 	m.mu.Unlock()
-	if err := m.report(ctx, map[string]report{unit: {batch, sum}}); err != nil {
+	if err := m.report(ctx, map[string]report{taskID: {batch, sum}}); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -89,7 +89,7 @@ func (m *Meter) Settle(ctx context.Context, batch, unit string, sum event.Summar
 	return m.known[batch].Spent(), nil
 }
 
-// run reports what units have taken until ctx ends.
+// run reports what tasks have taken until ctx ends.
 func (m *Meter) run(ctx context.Context) {
 	for {
 		select {
@@ -98,11 +98,11 @@ func (m *Meter) run(ctx context.Context) {
 			return
 		}
 		m.mu.Lock()
-		units := m.units
-		m.units = map[string]report{}
+		tasks := m.tasks
+		m.tasks = map[string]report{}
 		m.mu.Unlock()
-		if err := m.report(ctx, units); err != nil {
-			m.requeue(units)
+		if err := m.report(ctx, tasks); err != nil {
+			m.requeue(tasks)
 			select {
 			case <-time.After(retryDelay):
 			case <-ctx.Done():
@@ -112,12 +112,12 @@ func (m *Meter) run(ctx context.Context) {
 }
 
 // requeue records failed reports, unless there is a newer report.
-func (m *Meter) requeue(units map[string]report) {
+func (m *Meter) requeue(tasks map[string]report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for unit, r := range units {
-		if _, newer := m.units[unit]; !newer {
-			m.units[unit] = r
+	for taskID, r := range tasks {
+		if _, newer := m.tasks[taskID]; !newer {
+			m.tasks[taskID] = r
 		}
 	}
 	select {
@@ -129,7 +129,7 @@ func (m *Meter) requeue(units map[string]report) {
 // lock holds the batches, in order: the next statement sees what others have stored.
 const lock = `SELECT FROM settle_fleet.budget WHERE batch = ANY ($1) ORDER BY batch FOR UPDATE`
 
-// spend stores what units have taken, adds what is new of it to their batches, and
+// spend stores what tasks have taken, adds what is new of it to their batches, and
 // returns those.
 const spend = `
 WITH r AS (
@@ -147,20 +147,20 @@ WITH r AS (
 UPDATE settle_fleet.budget g SET spent_tokens = g.spent_tokens + fresh.tokens, spent_usd = g.spent_usd + fresh.usd, unpriced = g.unpriced + fresh.unpriced
 FROM fresh WHERE g.batch = fresh.batch RETURNING g.batch, g.tokens, g.usd, g.spent_tokens, g.spent_usd, g.unpriced`
 
-// report stores what units have taken, and learns what their batches have left.
-func (m *Meter) report(ctx context.Context, units map[string]report) error {
-	if len(units) == 0 {
+// report stores what tasks have taken, and learns what their batches have left.
+func (m *Meter) report(ctx context.Context, tasks map[string]report) error {
+	if len(tasks) == 0 {
 		return nil
 	}
 	var ids, batches []string
 	var tokens []int64
 	var usd []float64
 	var unpriced []int32
-	for unit, r := range units {
-		ids, batches, tokens = append(ids, unit), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
+	for taskID, r := range tasks {
+		ids, batches, tokens = append(ids, taskID), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
 		usd, unpriced = append(usd, r.sum.Cost), append(
 			unpriced, int32(r.sum.Unpriced),
-		) //nolint:gosec // requests of a unit
+		) //nolint:gosec // requests of a task
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -106,8 +106,8 @@ func (e *Engine) Accept(ctx context.Context, tasks []fleet.Task) (fresh []string
 }
 
 // State implements [fleet.Engine].
-func (e *Engine) State(ctx context.Context, unit string) (fleet.Unit, error) {
-	return e.Index.State(ctx, unit)
+func (e *Engine) State(ctx context.Context, taskID string) (fleet.TaskStatus, error) {
+	return e.Index.State(ctx, taskID)
 }
 
 // Complete implements [fleet.Engine].
@@ -118,17 +118,17 @@ func (e *Engine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result)
 // Cancel implements [fleet.Engine]: Postgres notes the request and notifies the worker, and
 // Temporal requests the cancellation of the turn. The two need no order: an activity never
 // reports itself as cancelled, it returns what Postgres says.
-func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
-	c, err := e.Index.Cancel(ctx, unit, by)
+func (e *Engine) Cancel(ctx context.Context, taskID, by string) (bool, error) {
+	c, err := e.Index.Cancel(ctx, taskID, by)
 	if err != nil || !c.Open {
 		return false, err
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err = e.client.SignalWorkflow(call, workflowID(c.Queue, session(unit)), "", cancelSignal, unit)
+	err = e.client.SignalWorkflow(call, workflowID(c.Queue, session(taskID)), "", cancelSignal, taskID)
 	if err != nil && !missing(err) {
 		e.logger.Warn(
-			"cannot cancel the turn in Temporal; its worker is notified all the same", "task", unit, "error", err,
+			"cannot cancel the turn in Temporal; its worker is notified all the same", "task", taskID, "error", err,
 		)
 	}
 	return true, nil
@@ -137,9 +137,9 @@ func (e *Engine) Cancel(ctx context.Context, unit, by string) (bool, error) {
 // missing reports whether Temporal does not have what it was asked for, or has it no more.
 func missing(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
 
-// session returns the session of a unit.
-func session(unit string) string {
-	session, _, _ := strings.Cut(unit, "/")
+// session returns the session of a task.
+func session(taskID string) string {
+	session, _, _ := strings.Cut(taskID, "/")
 	return session
 }
 
@@ -152,14 +152,14 @@ func workflowID(queue, session string) string {
 	return queue + ":" + session
 }
 
-// Answer records a verdict about a held call of a unit, see [index.Index.Answer]. If it was the last
-// one that the unit waits for, Temporal is sent the unit. If Temporal cannot be reached, a worker sends
+// Answer records a verdict about a held call of a task, see [index.Index.Answer]. If it was the last
+// one that the task waits for, Temporal is sent the task. If Temporal cannot be reached, a worker sends
 // it later.
-func (e *Engine) Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error) {
-	queued, err = e.Index.Answer(ctx, unit, v)
+func (e *Engine) Answer(ctx context.Context, taskID string, v fleet.Verdict) (queued bool, err error) {
+	queued, err = e.Index.Answer(ctx, taskID, v)
 	if err == nil && queued {
-		if err := e.Send(ctx, []string{unit}); err != nil {
-			e.logger.Warn("cannot send the task to Temporal; a worker sends it later", "task", unit, "error", err)
+		if err := e.Send(ctx, []string{taskID}); err != nil {
+			e.logger.Warn("cannot send the task to Temporal; a worker sends it later", "task", taskID, "error", err)
 		}
 	}
 	return queued, err

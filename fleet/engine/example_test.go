@@ -29,23 +29,23 @@ func ExampleOpen() {
 	}
 	defer temporal.Close()
 	fleetEngine := engine.Open(pool, temporal, engine.Options{})
-	units, err := fleet.Submit(ctx, fleetEngine,
+	tasks, err := fleet.Submit(ctx, fleetEngine,
 		fleet.Task{Session: "greeting", Prompt: "say hello"},
 		fleet.Task{Session: "test", Prompt: "fix the failing test", Dir: "/work/project"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, unit := range units {
-		u, err := fleet.Wait(ctx, fleetEngine, unit)
+	for _, taskID := range tasks {
+		u, err := fleet.Wait(ctx, fleetEngine, taskID)
 		if incomplete := (*fleet.IncompleteError)(nil); errors.As(err, &incomplete) {
-			fmt.Println(unit, "has not completed:", incomplete.Unit.Result.Message)
+			fmt.Println(taskID, "has not completed:", incomplete.Task.Result.Message)
 			continue
 		}
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(unit, u.Result.Answer)
+		fmt.Println(taskID, u.Result.Answer)
 	}
 }

@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// lostDelay is how often, on average, a worker looks for units that Temporal was sent and does not have, and how
+	// lostDelay is how often, on average, a worker looks for tasks that Temporal was sent and does not have, and how
 	// old their last change is. A power cut of Temporal's development server loses them.
 	lostDelay = 5 * time.Minute
 	// maxLooks is how many sessions a worker asks Temporal for at a time.
 	maxLooks = 200
 )
 
-// watchLost sends lost units again, until ctx ends.
+// watchLost sends lost tasks again, until ctx ends.
 func (e *Engine) watchLost(ctx context.Context) {
 	for sleep(ctx, lostDelay) {
-		units, err := e.SendLost(ctx, lostDelay)
+		tasks, err := e.SendLost(ctx, lostDelay)
 		if err != nil && ctx.Err() == nil {
 			e.logger.Warn("cannot look for tasks that Temporal has lost; the worker looks again", "error", err)
 		}
-		if units > 0 {
-			e.logger.Warn("Temporal did not have tasks that it was sent; they are sent again", "tasks", units)
+		if tasks > 0 {
+			e.logger.Warn("Temporal did not have tasks that it was sent; they are sent again", "tasks", tasks)
 		}
 	}
 }
 
-// SendLost looks at sessions with open units that Temporal was sent and that have not changed for a while. If Temporal
-// runs no workflow for a session, its units go into the outbox once more; if the workflow was terminated, they
-// end. SendLost returns how many units that are. It looks at a part of the sessions, and the next call at those that
+// SendLost looks at sessions with open tasks that Temporal was sent and that have not changed for a while. If Temporal
+// runs no workflow for a session, its tasks go into the outbox once more; if the workflow was terminated, they
+// end. SendLost returns how many tasks that are. It looks at a part of the sessions, and the next call at those that
 // follow; each worker begins somewhere else.
-func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64, err error) {
+func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (tasks int64, err error) {
 	e.looking.Lock()
 	defer e.looking.Unlock()
 	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, e.looked, maxLooks)
@@ -45,7 +45,7 @@ func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64,
 		e.looked = session
 		latest, err := e.latest(ctx, session)
 		if err != nil {
-			return units, err
+			return tasks, err
 		}
 		var n int64
 		switch latest.GetStatus() {
@@ -59,9 +59,9 @@ func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (units int64,
 		default:
 			n, err = e.Index.Resend(ctx, e.options.Queue, session)
 		}
-		if units += n; err != nil {
-			return units, err
+		if tasks += n; err != nil {
+			return tasks, err
 		}
 	}
-	return units, nil
+	return tasks, nil
 }

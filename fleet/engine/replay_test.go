@@ -91,7 +91,7 @@ func read(t *testing.T, session string) *historypb.History {
 // longInputs is one more than the turns of a run.
 const longInputs = 251
 
-// record makes the histories: of units that run in order, of one that is given back, of one that
+// record makes the histories: of tasks that run in order, of one that is given back, of one that
 // is cancelled, of one whose worker ends, of one whose worker is killed, of a session that is cancelled
 // in Temporal, and of a long one.
 func record(t *testing.T) {
@@ -150,7 +150,7 @@ func record(t *testing.T) {
 	}
 }
 
-// recordedRun is how a unit goes whose history is recorded.
+// recordedRun is how a task goes whose history is recorded.
 func recordedRun(a fleet.Attempt, cancelled <-chan string, began chan<- string) *fleet.Result {
 	switch session := a.Task.Session; {
 	case session == "given-back" && a.Number < 3:

@@ -169,20 +169,20 @@ func (e *Engine) restoreSchedules(ctx context.Context) error {
 }
 
 // Periodic is the workflow that a schedule starts: it submits the schedule's task once.
-func Periodic(ctx workflow.Context, name string) (unit string, err error) {
+func Periodic(ctx workflow.Context, name string) (taskID string, err error) {
 	// Not an ordinary activity: it would wait for a slot behind the turns.
 	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout: submitTimeout, Summary: name,
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: maxSubmitDelay},
 	})
 	id := workflow.GetInfo(ctx).WorkflowExecution.ID
-	err = workflow.ExecuteLocalActivity(ctx, submitActivity, name, id).Get(ctx, &unit)
-	return unit, err
+	err = workflow.ExecuteLocalActivity(ctx, submitActivity, name, id).Get(ctx, &taskID)
+	return taskID, err
 }
 
 // submitScheduled implements the activity settle.submit. The session is named after the time
 // that is in the workflow's id, so that a repetition submits nothing twice.
-func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (unit string, err error) {
+func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (taskID string, err error) {
 	defer func() { err = e.private("cannot submit the task of a schedule; the worker tries again", name, err) }()
 	s, err := e.Index.Schedule(ctx, name)
 	if err != nil {

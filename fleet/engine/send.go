@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// sendSize is how many units are taken from the outbox at a time, and maxCalls how many
+	// sendSize is how many tasks are taken from the outbox at a time, and maxCalls how many
 	// signals are under way.
 	sendSize, maxCalls = 200, 16
-	// sendDelay is how often a worker looks for units that nobody has sent.
+	// sendDelay is how often a worker looks for tasks that nobody has sent.
 	sendDelay = time.Second
 	// decisionTimeout is how long Temporal waits for a worker that decides what a session does
 	// next. That takes milliseconds, unless the worker has died.
 	decisionTimeout = 3 * time.Second
 )
 
-// Send sends units to Temporal that were accepted. Units that Temporal does not take stay in the outbox. Send also sends
-// units that earlier submissions left there: while no worker runs, no other program does.
-func (e *Engine) Send(ctx context.Context, units []string) error {
-	for len(units) > 0 {
-		part := units[:min(sendSize, len(units))]
-		units = units[len(part):]
+// Send sends tasks to Temporal that were accepted. Tasks that Temporal does not take stay in the outbox. Send also sends
+// tasks that earlier submissions left there: while no worker runs, no other program does.
+func (e *Engine) Send(ctx context.Context, ids []string) error {
+	for len(ids) > 0 {
+		part := ids[:min(sendSize, len(ids))]
+		ids = ids[len(part):]
 		parcels, err := e.Index.Take(ctx, part)
 		if err == nil {
 			err = e.deliver(ctx, parcels)
@@ -187,19 +187,19 @@ func unreachable(err error) bool {
 		errors.As(err, new(*serviceerror.ResourceExhausted))
 }
 
-// Recover raises all fencing epochs, and sends every unit that has not ended to Temporal again.
-// It returns how many units that are. What it cannot send, workers do. Schedules that Temporal has
+// Recover raises all fencing epochs, and sends every task that has not ended to Temporal again.
+// It returns how many tasks that are. What it cannot send, workers do. Schedules that Temporal has
 // lost are created again.
-func (e *Engine) Recover(ctx context.Context) (units int64, err error) {
-	if units, err = e.Index.Recover(ctx); err != nil {
+func (e *Engine) Recover(ctx context.Context) (ids int64, err error) {
+	if ids, err = e.Index.Recover(ctx); err != nil {
 		return 0, err
 	}
 	if err := e.restoreSchedules(ctx); err != nil {
-		return units, err
+		return ids, err
 	}
 	for {
 		if some, err := e.sendSome(ctx); err != nil || !some {
-			return units, err
+			return ids, err
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestInputsOfOneTurnNeedOneSignal(t *testing.T) {
 	}
 }
 
-// TestAnInputOfALostSession starts its workflow again: no worker has had the other unit for a while.
+// TestAnInputOfALostSession starts its workflow again: no worker has had the other task for a while.
 func TestAnInputOfALostSession(t *testing.T) {
 	p, _, r := recordedPlace(t)
 	p.Submit(t, fleet.Task{Session: "s", Input: "1", Prompt: "work"})
@@ -185,7 +185,7 @@ func TestTasksThatTemporalHasLost(t *testing.T) {
 	}
 }
 
-// TestCancelBefore leaves units alone that were submitted after the request.
+// TestCancelBefore leaves tasks alone that were submitted after the request.
 func TestCancelBefore(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})

@@ -61,10 +61,10 @@ type crew struct {
 	runs []run
 }
 
-type run struct{ worker, unit string }
+type run struct{ worker, taskID string }
 
-// work has a worker take units until stop is called, which waits for its end. Without a run
-// function, each unit completes at once.
+// work has a worker take tasks until stop is called, which waits for its end. Without a run
+// function, each task completes at once.
 func (c *crew) work(
 	e *engine.Engine,
 	w fleet.Work,
@@ -73,7 +73,7 @@ func (c *crew) work(
 	c.t.Helper()
 	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 		c.mu.Lock()
-		c.runs = append(c.runs, run{w.Worker, a.Unit})
+		c.runs = append(c.runs, run{w.Worker, a.TaskID})
 		c.mu.Unlock()
 		r := &fleet.Result{Outcome: event.Completed}
 		if do != nil {
@@ -95,14 +95,14 @@ func (c *crew) work(
 	return stop
 }
 
-// order returns the units in the order in which they ran.
+// order returns the tasks in the order in which they ran.
 func (c *crew) order() []run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.runs)
 }
 
-func await(t testing.TB, p *fleettest.Place) []fleet.Unit {
+func await(t testing.TB, p *fleettest.Place) []fleet.TaskStatus {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -161,7 +161,7 @@ func TestTenantsHaveTheirShares(t *testing.T) {
 	await(t, p)
 	last := 0
 	for n, r := range c.order() {
-		if r.unit[:3] == "few" {
+		if r.taskID[:3] == "few" {
 			last = n
 		}
 	}
@@ -184,7 +184,7 @@ func TestWeightsOfTenants(t *testing.T) {
 	await(t, p)
 	heavy := 0
 	for _, r := range c.order()[:60] { // 45 by their weights; 30 without, 0 by their order
-		if strings.HasPrefix(r.unit, "heavy") {
+		if strings.HasPrefix(r.taskID, "heavy") {
 			heavy++
 		}
 	}
@@ -204,18 +204,18 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 		fleet.Work{Worker: "w", Slots: 1},
 		func(_ context.Context, a fleet.Attempt, _ <-chan string) *fleet.Result {
 			if lost == "" {
-				lost = a.Unit
+				lost = a.TaskID
 				return nil
 			}
 			return &fleet.Result{Outcome: event.Completed}
 		},
 	)
-	units := await(t, p)
+	statuses := await(t, p)
 	again := slices.Index(c.order()[1:], run{"w", lost})
 	if again > 60 { // it waits for its pause, and then for the turn that runs
 		t.Errorf("the turn was tried again after %d of 99 others", again)
 	}
-	for _, u := range units {
+	for _, u := range statuses {
 		if u.ID != lost && u.Attempt != 1 || u.ID == lost && u.Attempt != 2 {
 			t.Errorf("%+v", u)
 		}
@@ -286,7 +286,7 @@ func TestACancellationInTemporal(t *testing.T) {
 		e,
 		fleet.Work{Worker: "w", Slots: 1},
 		func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
-			if a.Unit == "s/later" {
+			if a.TaskID == "s/later" {
 				return &fleet.Result{Outcome: event.Completed}
 			}
 			if a.Cancel != "" { // of a task that waited

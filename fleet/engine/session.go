@@ -17,7 +17,7 @@ const (
 	sessionWorkflow = "settle.session"
 	turnActivity    = "settle.turn"
 	taskSignal      = "task"   // with an [index.Ref]: the session has a task
-	cancelSignal    = "cancel" // with a unit's id: its turn must end
+	cancelSignal    = "cancel" // with a task's id: its turn must end
 )
 
 // byTemporal is the requester of a cancellation that somebody asked Temporal for.
@@ -30,7 +30,7 @@ const (
 	maxTurns, maxSignals = 250, 1000
 	// maxTurnTime bounds an activity in Temporal; what ends a turn is its limits.
 	maxTurnTime = 365 * 24 * time.Hour
-	// minDelay and maxDelay bound the pause after an attempt that could not run its unit. It
+	// minDelay and maxDelay bound the pause after an attempt that could not run its task. It
 	// doubles each time.
 	minDelay, maxDelay = 200 * time.Millisecond, 30 * time.Second
 	// urgent is the priority of a turn that has begun, and usual that of others.
@@ -54,8 +54,8 @@ type Input struct {
 
 // TurnInput is what an activity is asked for.
 type TurnInput struct {
-	Unit string `json:"unit"`
-	// Cancel names the requester, if the unit must end. Cancelled is when that was requested: a unit that was
+	TaskID string `json:"unit"`
+	// Cancel names the requester, if the task must end. Cancelled is when that was requested: a task that was
 	// submitted later runs. Workflows that an older version has decided about do not say when.
 	Cancel    string    `json:"cancel,omitempty"`
 	Cancelled time.Time `json:"cancelled,omitzero"`
@@ -63,18 +63,18 @@ type TurnInput struct {
 	GivenBack int `json:"given_back,omitempty"`
 }
 
-// TurnOutput is where the unit is afterwards, as Postgres knows.
+// TurnOutput is where the task is afterwards, as Postgres knows.
 type TurnOutput struct {
 	Attempt int `json:"attempt,omitempty"`
-	// Retry says that the unit has not ended, Failed that the worker could not run it, and Grown that the log has
+	// Retry says that the task has not ended, Failed that the worker could not run it, and Grown that the log has
 	// events of the attempt.
 	Retry  bool `json:"again,omitempty"`
 	Failed bool `json:"failed,omitempty"`
 	Grown  bool `json:"grown,omitempty"`
-	// Outcome and Reason are how the unit has ended. The answer stays in Postgres.
+	// Outcome and Reason are how the task has ended. The answer stays in Postgres.
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
-	// Next is the unit of the session that is next; nil if all have ended.
+	// Next is the task of the session that is next; nil if all have ended.
 	Next *index.Ref `json:"next,omitempty"`
 }
 
@@ -89,7 +89,7 @@ type run struct {
 
 	signalled      *index.Ref // the last task that was signalled, and did not run yet
 	turns, signals int
-	outcome        event.Outcome // of the last unit that has ended
+	outcome        event.Outcome // of the last task that has ended
 }
 
 // Session is the workflow of a session: it runs the turns of the session's tasks, one at a
@@ -119,12 +119,12 @@ func Session(ctx workflow.Context, in Input) error {
 	return nil
 }
 
-// drain takes the signals that have arrived. A cancellation is of a unit that does not run.
+// drain takes the signals that have arrived. A cancellation is of a task that does not run.
 func (s *run) drain() {
 	for ref := (index.Ref{}); s.tasks.ReceiveAsync(&ref); ref = (index.Ref{}) {
 		s.arrived(ref)
 	}
-	for unit := ""; s.cancels.ReceiveAsync(&unit); {
+	for taskID := ""; s.cancels.ReceiveAsync(&taskID); {
 		s.signals++
 	}
 	if s.Next == nil {
@@ -147,15 +147,15 @@ func (s *run) arrived(ref index.Ref) {
 	s.signalled = &ref
 }
 
-// turn has a worker run the next unit once, and decides what is next.
+// turn has a worker run the next task once, and decides what is next.
 func (s *run) turn() {
 	s.turns++
 	ref := *s.Next
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(s.ctx, s.options(ref)))
 	future := workflow.ExecuteActivity(ctx, turnActivity, TurnInput{
-		Unit: ref.Unit, Cancel: s.Cancel, Cancelled: s.Cancelled, GivenBack: s.GivenBack,
+		TaskID: ref.TaskID, Cancel: s.Cancel, Cancelled: s.Cancelled, GivenBack: s.GivenBack,
 	})
-	s.await(future, ref.Unit, cancel)
+	s.await(future, ref.TaskID, cancel)
 	var out TurnOutput
 	err := future.Get(s.ctx, &out)
 	timeout := (*temporal.TimeoutError)(nil)
@@ -171,7 +171,7 @@ func (s *run) turn() {
 		case err == nil:
 			s.GivenBack++
 		}
-		s.pause(ref.Unit)
+		s.pause(ref.TaskID)
 	case out.Retry:
 		s.Urgent, s.Failures, s.GivenBack = true, 0, 0
 	default:
@@ -179,16 +179,16 @@ func (s *run) turn() {
 		if out.Outcome != "" {
 			s.outcome = out.Outcome
 		}
-		// A person may have decided about a held unit before the activity returned: then it must run again.
+		// A person may have decided about a held task before the activity returned: then it must run again.
 		held := out.Outcome == fleet.OutcomeHeld
-		if s.signalled != nil && (s.signalled.Unit == ref.Unit && !held || out.Next != nil) {
+		if s.signalled != nil && (s.signalled.TaskID == ref.TaskID && !held || out.Next != nil) {
 			s.signalled = nil // it has run, or Postgres had it when it said what is next
 		}
 		s.Next = out.Next
 	}
 }
 
-// options are those of the activity of a unit's turn. A lost turn is scheduled again by the
+// options are those of the activity of a task's turn. A lost turn is scheduled again by the
 // workflow and not by a retry, so that it precedes the turns that have not begun.
 func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 	o := workflow.ActivityOptions{
@@ -197,7 +197,7 @@ func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 		WaitForCancellation:   true,
 		RetryPolicy:           &temporal.RetryPolicy{MaximumAttempts: 1},
 		DisableEagerExecution: true,
-		Summary:               ref.Unit,
+		Summary:               ref.TaskID,
 		Priority: temporal.Priority{
 			PriorityKey: usual, FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight,
 		},
@@ -208,12 +208,12 @@ func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 	return o
 }
 
-// await waits for the end of a unit's turn. Meanwhile it takes signals, and cancels the turn
+// await waits for the end of a task's turn. Meanwhile it takes signals, and cancels the turn
 // if that is asked for.
-func (s *run) await(future workflow.Future, unit string, cancel workflow.CancelFunc) {
+func (s *run) await(future workflow.Future, taskID string, cancel workflow.CancelFunc) {
 	for !future.IsReady() {
 		wait := workflow.NewSelector(s.ctx).AddFuture(future, func(workflow.Future) {})
-		s.listen(wait, unit, cancel)
+		s.listen(wait, taskID, cancel)
 		if s.Cancel == "" {
 			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
 				s.cancel()
@@ -225,7 +225,7 @@ func (s *run) await(future workflow.Future, unit string, cancel workflow.CancelF
 }
 
 // listen adds the signals to what is waited for.
-func (s *run) listen(wait workflow.Selector, unit string, cancel func()) {
+func (s *run) listen(wait workflow.Selector, taskID string, cancel func()) {
 	wait.AddReceive(s.tasks, func(c workflow.ReceiveChannel, _ bool) {
 		var ref index.Ref
 		c.Receive(s.ctx, &ref)
@@ -234,20 +234,20 @@ func (s *run) listen(wait workflow.Selector, unit string, cancel func()) {
 	wait.AddReceive(s.cancels, func(c workflow.ReceiveChannel, _ bool) {
 		var cancelled string
 		c.Receive(s.ctx, &cancelled)
-		if s.signals++; cancelled == unit {
+		if s.signals++; cancelled == taskID {
 			cancel()
 		}
 	})
 }
 
-// pause waits before the next attempt at a unit that could not be run, unless it is cancelled.
-func (s *run) pause(unit string) {
+// pause waits before the next attempt at a task that could not be run, unless it is cancelled.
+func (s *run) pause(taskID string) {
 	delay := min(minDelay<<min(s.Failures-1, 10), maxDelay)
 	timer, stop := workflow.WithCancel(s.ctx)
 	future, fired := workflow.NewTimer(timer, delay), false
 	for !future.IsReady() && !fired {
 		wait := workflow.NewSelector(s.ctx).AddFuture(future, func(workflow.Future) {})
-		s.listen(wait, unit, func() { fired = true })
+		s.listen(wait, taskID, func() { fired = true })
 		if s.Cancel == "" {
 			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
 				s.cancel()

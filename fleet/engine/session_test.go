@@ -23,7 +23,7 @@ import (
 	"github.com/settle-agent/settle/fleet/index"
 )
 
-// table is what Postgres would know: the units of a session that have not ended, in order.
+// table is what Postgres would know: the tasks of a session that have not ended, in order.
 type table struct {
 	open  []string
 	took  []time.Time
@@ -37,12 +37,12 @@ func (b *table) next() *index.Ref {
 	if len(b.open) == 0 {
 		return nil
 	}
-	return &index.Ref{Unit: b.open[0], Tenant: "acme", Weight: 2}
+	return &index.Ref{TaskID: b.open[0], Tenant: "acme", Weight: 2}
 }
 
 func (b *table) turn(in TurnInput, now time.Time) (TurnOutput, error) {
 	b.asked, b.took = append(b.asked, in), append(b.took, now)
-	if len(b.open) == 0 || b.open[0] != in.Unit {
+	if len(b.open) == 0 || b.open[0] != in.TaskID {
 		return TurnOutput{Next: b.next()}, nil
 	}
 	if b.answer != nil {
@@ -54,12 +54,12 @@ func (b *table) turn(in TurnInput, now time.Time) (TurnOutput, error) {
 	return TurnOutput{Attempt: 1, Outcome: event.Completed, Next: b.next()}, nil
 }
 
-// units are those that were asked for, in order.
-func (b *table) units() (units []string) {
+// tasks are those that were asked for, in order.
+func (b *table) ids() (ids []string) {
 	for _, in := range b.asked {
-		units = append(units, in.Unit)
+		ids = append(ids, in.TaskID)
 	}
-	return units
+	return ids
 }
 
 // env is an environment in which the activity asks the table.
@@ -75,11 +75,11 @@ func (b *table) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// signal has the workflow learn of units after a while.
-func signal(env *testsuite.TestWorkflowEnvironment, after time.Duration, units ...string) {
+// signal has the workflow learn of tasks after a while.
+func signal(env *testsuite.TestWorkflowEnvironment, after time.Duration, ids ...string) {
 	env.RegisterDelayedCallback(func() {
-		for _, unit := range units {
-			env.SignalWorkflow(taskSignal, index.Ref{Unit: unit, Tenant: "acme", Weight: 2})
+		for _, taskID := range ids {
+			env.SignalWorkflow(taskSignal, index.Ref{TaskID: taskID, Tenant: "acme", Weight: 2})
 		}
 	}, after)
 }
@@ -94,24 +94,24 @@ func finish(t *testing.T, env *testsuite.TestWorkflowEnvironment, in Input) {
 	}
 }
 
-// TestUnitsRunInTheOrderOfPostgres: whatever unit a signal names, and however often.
-func TestUnitsRunInTheOrderOfPostgres(t *testing.T) {
+// TestTasksRunInTheOrderOfPostgres: whatever task a signal names, and however often.
+func TestTasksRunInTheOrderOfPostgres(t *testing.T) {
 	b := &table{open: []string{"s/1", "s/2", "s/3"}}
 	env := b.env(t)
 	signal(env, 0, "s/3", "s/3", "s/1")
 	finish(t, env, Input{})
-	if want := []string{"s/1", "s/2", "s/3"}; len(b.open) > 0 || !slices.Equal(b.units(), want) {
-		t.Errorf("%v", b.units())
+	if want := []string{"s/1", "s/2", "s/3"}; len(b.open) > 0 || !slices.Equal(b.ids(), want) {
+		t.Errorf("%v", b.ids())
 	}
 }
 
-// TestASignalDuringATurn is not lost, also if Postgres did not know of its unit yet.
+// TestASignalDuringATurn is not lost, also if Postgres did not know of its task yet.
 func TestASignalDuringATurn(t *testing.T) {
 	b := &table{open: []string{"s/1"}}
 	env := b.env(t)
 	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
 		if len(b.asked) == 0 {
-			env.SignalWorkflow(taskSignal, index.Ref{Unit: "s/2"})
+			env.SignalWorkflow(taskSignal, index.Ref{TaskID: "s/2"})
 		}
 	})
 	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
@@ -123,19 +123,19 @@ func TestASignalDuringATurn(t *testing.T) {
 	}
 	signal(env, 0, "s/1")
 	finish(t, env, Input{})
-	if len(b.open) > 0 || !slices.Equal(b.units(), []string{"s/1", "s/2"}) {
-		t.Errorf("%v, and %v are open", b.units(), b.open)
+	if len(b.open) > 0 || !slices.Equal(b.ids(), []string{"s/1", "s/2"}) {
+		t.Errorf("%v, and %v are open", b.ids(), b.open)
 	}
 }
 
-// TestAVerdictBeforeAHeldTurnReturns: the signal of the verdict has the unit run again, although it
-// names the unit that has just run.
+// TestAVerdictBeforeAHeldTurnReturns: the signal of the verdict has the task run again, although it
+// names the task that has just run.
 func TestAVerdictBeforeAHeldTurnReturns(t *testing.T) {
 	b := &table{open: []string{"s/1"}}
 	env := b.env(t)
 	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
 		if len(b.asked) == 0 {
-			env.SignalWorkflow(taskSignal, index.Ref{Unit: "s/1"})
+			env.SignalWorkflow(taskSignal, index.Ref{TaskID: "s/1"})
 		}
 	})
 	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
@@ -146,8 +146,8 @@ func TestAVerdictBeforeAHeldTurnReturns(t *testing.T) {
 	}
 	signal(env, 0, "s/1")
 	finish(t, env, Input{})
-	if len(b.open) > 0 || !slices.Equal(b.units(), []string{"s/1", "s/1"}) {
-		t.Errorf("%v, and %v are open", b.units(), b.open)
+	if len(b.open) > 0 || !slices.Equal(b.ids(), []string{"s/1", "s/1"}) {
+		t.Errorf("%v, and %v are open", b.ids(), b.open)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestAVerdictBeforeAHeldTurnReturns(t *testing.T) {
 func TestPriorities(t *testing.T) {
 	for first, want := range map[bool]int{true: 1, false: 3} {
 		s := &run{Input: Input{Urgent: first}}
-		o := s.options(index.Ref{Unit: "s/1", Tenant: "acme", Weight: 2})
+		o := s.options(index.Ref{TaskID: "s/1", Tenant: "acme", Weight: 2})
 		if o.Priority != (temporal.Priority{PriorityKey: want, FairnessKey: "acme", FairnessWeight: 2}) ||
 			o.RetryPolicy.MaximumAttempts != 1 {
 			t.Errorf("%+v", o)
@@ -196,17 +196,17 @@ func TestALostTurnIsScheduledAgain(t *testing.T) {
 	}
 	signal(env, 0, "s/1")
 	finish(t, env, Input{})
-	if !slices.Equal(b.units(), []string{"s/1", "s/1", "s/1", "s/2"}) {
-		t.Errorf("%v", b.units())
+	if !slices.Equal(b.ids(), []string{"s/1", "s/1", "s/1", "s/2"}) {
+		t.Errorf("%v", b.ids())
 	}
 	if pause := b.took[2].Sub(b.took[0]); pause > time.Second {
 		t.Errorf("it takes %s until the turn continues", pause)
 	}
 }
 
-// TestAUnitThatNobodyCanRun is tried again later each time, so that it does not keep the fleet
+// TestATaskThatNobodyCanRun is tried again later each time, so that it does not keep the fleet
 // busy, and its cancellation does not wait.
-func TestAUnitThatNobodyCanRun(t *testing.T) {
+func TestATaskThatNobodyCanRun(t *testing.T) {
 	b := &table{open: []string{"s/1"}}
 	env := b.env(t)
 	b.answer = func(number int, _ TurnInput) (*TurnOutput, error) {
@@ -221,7 +221,7 @@ func TestAUnitThatNobodyCanRun(t *testing.T) {
 	signal(env, 0, "s/1")
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)
 	finish(t, env, Input{})
-	var given []int // an unreachable database says nothing about the unit, and an event begins anew
+	var given []int // an unreachable database says nothing about the task, and an event begins anew
 	for _, in := range b.asked {
 		given = append(given, in.GivenBack)
 	}
@@ -242,16 +242,16 @@ func TestAUnitThatNobodyCanRun(t *testing.T) {
 // anything is testify's mock.Anything.
 const anything = "mock.Anything"
 
-// TestACancelledUnit has its activity cancelled, and only its own.
-func TestACancelledUnit(t *testing.T) {
-	for unit, cancelled := range map[string]bool{"s/1": true, "s/2": false} {
+// TestACancelledTask has its activity cancelled, and only its own.
+func TestACancelledTask(t *testing.T) {
+	for taskID, cancelled := range map[string]bool{"s/1": true, "s/2": false} {
 		b := &table{open: []string{"s/1"}}
 		env := b.env(t)
 		seen, starts := false, 0
 		env.SetOnActivityCanceledListener(func(*activity.Info) { seen = true })
 		env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
 			if starts++; starts == 1 {
-				env.SignalWorkflow(cancelSignal, unit)
+				env.SignalWorkflow(cancelSignal, taskID)
 			}
 		})
 		env.OnActivity(turnActivity, anything, anything).
@@ -260,12 +260,12 @@ func TestACancelledUnit(t *testing.T) {
 		signal(env, 0, "s/1")
 		finish(t, env, Input{})
 		if seen != cancelled {
-			t.Errorf("cancel %s: %v", unit, seen)
+			t.Errorf("cancel %s: %v", taskID, seen)
 		}
 	}
 }
 
-// TestACancelledWorkflow ends all units of the session: each one is asked to end.
+// TestACancelledWorkflow ends all tasks of the session: each one is asked to end.
 func TestACancelledWorkflow(t *testing.T) {
 	b := &table{open: []string{"s/1", "s/2"}}
 	env := b.env(t)
@@ -276,7 +276,7 @@ func TestACancelledWorkflow(t *testing.T) {
 		t.Errorf("%v; %v are open", err, b.open)
 	}
 	first, last := b.asked[0], b.asked[len(b.asked)-1]
-	if last.Unit != "s/2" || last.Cancel != byTemporal || last.Cancelled.IsZero() ||
+	if last.TaskID != "s/2" || last.Cancel != byTemporal || last.Cancelled.IsZero() ||
 		!first.Cancelled.IsZero() && !first.Cancelled.Equal(last.Cancelled) {
 		t.Errorf("%+v", b.asked)
 	}

@@ -30,16 +30,16 @@ func (e *Engine) watch(ctx context.Context) {
 	since := time.Now().Add(-watchPast)
 	for sleep(ctx, watchDelay) {
 		began := time.Now()
-		units, err := e.EndTerminated(ctx, since)
+		tasks, err := e.EndTerminated(ctx, since)
 		switch {
 		case err == nil:
 			since = began.Add(-watchOverlap)
 		case ctx.Err() == nil:
 			e.logger.Warn("cannot look for workflows that were terminated; the worker looks again", "error", err)
 		}
-		if units > 0 {
+		if tasks > 0 {
 			e.logger.Warn(
-				"the workflows of tasks were terminated in Temporal; the tasks end as aborted", "tasks", units,
+				"the workflows of tasks were terminated in Temporal; the tasks end as aborted", "tasks", tasks,
 			)
 		}
 	}
@@ -72,7 +72,7 @@ func (e *Engine) latest(ctx context.Context, session string) (*workflowpb.Workfl
 // returns how many. A task that no worker has had ends at once. Of the others, a worker writes the
 // endings: they are cancelled, and sent to Temporal again. A session that has a new workflow, after
 // another task or a recovery, continues.
-func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (units int64, err error) {
+func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (tasks int64, err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: e.options.Namespace,
 		Query: fmt.Sprintf(
@@ -85,7 +85,7 @@ func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (units int6
 		page, err := e.client.ListWorkflow(call, request)
 		cancel()
 		if err != nil {
-			return units, fmt.Errorf("cannot list workflows that were terminated: %w", err)
+			return tasks, fmt.Errorf("cannot list workflows that were terminated: %w", err)
 		}
 		closed := map[string]time.Time{} // by session
 		for _, w := range page.GetExecutions() {
@@ -97,9 +97,9 @@ func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (units int6
 			}
 		}
 		ended, err := e.endSessions(ctx, closed)
-		units += ended
+		tasks += ended
 		if request.NextPageToken = page.GetNextPageToken(); err != nil || len(request.NextPageToken) == 0 {
-			return units, err
+			return tasks, err
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (units int6
 func (e *Engine) ours(id string) bool { return strings.HasPrefix(id, workflowID(e.options.Queue, "")) }
 
 // endSessions ends the tasks of those sessions that have no other workflow.
-func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (units int64, err error) {
+func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (tasks int64, err error) {
 	sessions := make([]string, 0, len(closed))
 	for session := range closed {
 		sessions = append(sessions, session)
@@ -120,7 +120,7 @@ func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (
 	for _, session := range waiting {
 		latest, err := e.latest(ctx, session)
 		if err != nil {
-			return units, err
+			return tasks, err
 		}
 		if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			continue
@@ -128,9 +128,9 @@ func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (
 		n, err := e.Index.Abandon(ctx, index.Abandonment{
 			Queue: e.options.Queue, Session: session, By: byTermination, Before: closed[session],
 		})
-		if units += n; err != nil {
-			return units, err
+		if tasks += n; err != nil {
+			return tasks, err
 		}
 	}
-	return units, nil
+	return tasks, nil
 }

@@ -26,7 +26,7 @@ func TestATerminatedWorkflow(t *testing.T) {
 			case a.Cancel != "":
 				r = &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: a.Cancel}
 			case a.Task.Session == "terminated":
-				running <- a.Unit
+				running <- a.TaskID
 				select {
 				case <-ctx.Done(): // its heartbeat is refused
 					r = nil
@@ -34,7 +34,7 @@ func TestATerminatedWorkflow(t *testing.T) {
 				}
 			}
 			if err := e.Complete(context.WithoutCancel(ctx), a, r); (err != nil) != (r == nil) {
-				t.Errorf("%s: %v", a.Unit, err)
+				t.Errorf("%s: %v", a.TaskID, err)
 			}
 		}
 		if err := e.Work(life, fleet.Work{Worker: "w1", Slots: 2, Run: run}); err != nil {
@@ -46,8 +46,8 @@ func TestATerminatedWorkflow(t *testing.T) {
 	for _, input := range []string{"1", "2"} {
 		p.Submit(t, fleet.Task{Session: "terminated", Input: input, Prompt: "work"})
 	}
-	if unit := <-running; unit != "terminated/1" {
-		t.Fatal(unit)
+	if taskID := <-running; taskID != "terminated/1" {
+		t.Fatal(taskID)
 	}
 	if n, err := e.EndTerminated(t.Context(), began); err != nil || n != 0 {
 		t.Errorf("before, %d tasks end: %v", n, err)
@@ -59,16 +59,16 @@ func TestATerminatedWorkflow(t *testing.T) {
 	p.Submit(t, fleet.Task{Session: "other", Prompt: "work"})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	units := int64(0)
-	for units == 0 { // the list is late
+	tasks := int64(0)
+	for tasks == 0 { // the list is late
 		n, err := e.EndTerminated(ctx, began)
 		if err != nil {
 			t.Fatal(err)
 		}
-		units += n
+		tasks += n
 	}
-	if units != 2 {
-		t.Errorf("%d tasks were ended", units)
+	if tasks != 2 {
+		t.Errorf("%d tasks were ended", tasks)
 	}
 	for _, u := range await(t, p) {
 		switch {
@@ -80,8 +80,8 @@ func TestATerminatedWorkflow(t *testing.T) {
 		}
 	}
 	p.Submit(t, fleet.Task{Session: "terminated", Input: "3", Prompt: "work"})
-	if unit := <-running; unit != "terminated/3" {
-		t.Error(unit)
+	if taskID := <-running; taskID != "terminated/3" {
+		t.Error(taskID)
 	}
 	if n, err := e.EndTerminated(t.Context(), began); err != nil || n != 0 {
 		t.Errorf("with a new workflow, %d tasks end: %v", n, err)

@@ -26,7 +26,7 @@ const (
 	// promoteDelay is how old a turn is when its session is promoted. Shorter turns do not pay for it,
 	// unless tasks wait for longer than maxWait: then the session is promoted before its turn begins.
 	promoteDelay, maxWait = 500 * time.Millisecond, time.Second
-	// lookTimeout bounds the question how a unit has ended.
+	// lookTimeout bounds the question how a task has ended.
 	lookTimeout = 30 * time.Second
 )
 
@@ -36,13 +36,13 @@ const (
 //	    └─ refused, or none for the silence: the attempt ends, and counts as lost
 //
 // A process that stood still can find activities in its polls that Temporal has given up. Such
-// a one must not claim its unit, which would fence the worker that has it now: so the first
+// a one must not claim its task, which would fence the worker that has it now: so the first
 // heartbeat comes before the claim.
 type turn struct {
-	work *work
-	unit string
-	life context.Context //nolint:containedctx // the attempt's; its cause is why it ends early
-	end  context.CancelCauseFunc
+	work   *work
+	taskID string
+	life   context.Context //nolint:containedctx // the attempt's; its cause is why it ends early
+	end    context.CancelCauseFunc
 
 	once      sync.Once
 	cancelled chan string // the requester; has room for one
@@ -66,7 +66,7 @@ var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
 
 // turn implements the activity settle.turn.
 func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
-	t := &turn{work: w, unit: in.Unit, cancelled: make(chan string, 1)}
+	t := &turn{work: w, taskID: in.TaskID, cancelled: make(chan string, 1)}
 	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer t.end(nil)
 	a, stop, err := t.claim(ctx, in)
@@ -74,13 +74,13 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 		defer stop()
 	}
 	if err != nil {
-		return TurnOutput{}, w.engine.private("cannot run a task; Temporal schedules it again", in.Unit, err)
+		return TurnOutput{}, w.engine.private("cannot run a task; Temporal schedules it again", in.TaskID, err)
 	}
 	if a != nil {
 		w.Run(t.life, *a, t.cancelled)
 	}
-	out, err := w.output(context.WithoutCancel(ctx), in.Unit, a)
-	return out, w.engine.private("cannot read the state of a task; Temporal schedules it again", in.Unit, err)
+	out, err := w.output(context.WithoutCancel(ctx), in.TaskID, a)
+	return out, w.engine.private("cannot read the state of a task; Temporal schedules it again", in.TaskID, err)
 }
 
 // errPrivate is what Temporal learns of an error of the database, whose text can have addresses and names.
@@ -95,7 +95,7 @@ func (e *Engine) private(message, task string, err error) error {
 	return errPrivate
 }
 
-// claim begins the heartbeats and takes the unit; nil if it is not the unit's turn. The caller calls
+// claim begins the heartbeats and takes the task; nil if it is not the task's turn. The caller calls
 // stop, unless it is nil.
 func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop func(), err error) {
 	w, info := t.work, activity.GetInfo(ctx)
@@ -117,20 +117,20 @@ func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop 
 		w.remove(t)
 		beats()
 	}
-	if a, err = w.engine.Index.Claim(claiming, in.Unit, w.Worker); a != nil {
+	if a, err = w.engine.Index.Claim(claiming, in.TaskID, w.Worker); a != nil {
 		w.idle.Store(a.Age < maxWait)
 		a.GivenBack = in.GivenBack
 	}
 	return a, stop, err
 }
 
-// cancelBefore notes the cancellation of the unit's session, unless the unit was submitted after it.
+// cancelBefore notes the cancellation of the task's session, unless the task was submitted after it.
 func (t *turn) cancelBefore(in TurnInput) (err error) {
 	x := t.work.engine.Index
 	if in.Cancelled.IsZero() {
-		_, err = x.Cancel(t.life, in.Unit, in.Cancel)
+		_, err = x.Cancel(t.life, in.TaskID, in.Cancel)
 	} else {
-		_, err = x.CancelBefore(t.life, in.Unit, in.Cancel, in.Cancelled)
+		_, err = x.CancelBefore(t.life, in.TaskID, in.Cancel, in.Cancelled)
 	}
 	if errors.As(err, new(*fleet.UnknownError)) {
 		return nil
@@ -152,11 +152,11 @@ func (t *turn) begin(ctx context.Context, info *activity.Info) bool {
 	return t.beatOnce(ctx, info, timeout)
 }
 
-// output is where a unit is after an attempt; nil if there was none.
-func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out TurnOutput, err error) {
+// output is where a task is after an attempt; nil if there was none.
+func (w *work) output(ctx context.Context, taskID string, a *fleet.Attempt) (out TurnOutput, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	s, err := w.engine.Index.Standing(ctx, unit)
+	s, err := w.engine.Index.Standing(ctx, taskID)
 	if err != nil {
 		return out, err
 	}
@@ -170,7 +170,7 @@ func (w *work) output(ctx context.Context, unit string, a *fleet.Attempt) (out T
 	return out, nil
 }
 
-// cancel tells the attempt once that its unit was cancelled.
+// cancel tells the attempt once that its task was cancelled.
 func (t *turn) cancel(by string) { t.once.Do(func() { t.cancelled <- by }) }
 
 // beat sends heartbeats until stop is called, which waits for the last one. Each has a goroutine of its own,
@@ -223,7 +223,7 @@ func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.D
 	defer cancel()
 	var progress any
 	if t.work.Progress != nil {
-		progress = t.work.Progress(t.unit)
+		progress = t.work.Progress(t.taskID)
 	}
 	if now := time.Now(); progress != t.progress {
 		t.progress, t.moved = progress, now
@@ -241,7 +241,7 @@ func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.D
 	case missing(err):
 		t.end(fleet.ErrLost)
 	case ctx.Err() == nil:
-		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "task", t.unit, "error", err)
+		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "task", t.taskID, "error", err)
 	}
 	return false
 }
@@ -265,16 +265,16 @@ func (t *turn) promote(ctx context.Context, info *activity.Info, timeout time.Du
 		},
 	)
 	if err != nil && ctx.Err() == nil {
-		t.work.engine.logger.Debug("cannot promote a session in Temporal", "task", t.unit, "error", err)
+		t.work.engine.logger.Debug("cannot promote a session in Temporal", "task", t.taskID, "error", err)
 	}
 }
 
 // cancelledInTemporal has Postgres know of a cancellation that Temporal was asked for. Usually it
 // does already.
 func (t *turn) cancelledInTemporal(ctx context.Context) {
-	c, err := t.work.engine.Index.Cancel(ctx, t.unit, byTemporal)
+	c, err := t.work.engine.Index.Cancel(ctx, t.taskID, byTemporal)
 	if err != nil {
-		t.work.engine.logger.Warn("cannot cancel a task as in Temporal", "task", t.unit, "error", err)
+		t.work.engine.logger.Warn("cannot cancel a task as in Temporal", "task", t.taskID, "error", err)
 		return
 	}
 	if c.Running {

@@ -44,7 +44,7 @@ type work struct {
 	idle atomic.Bool // the last turn began without a wait: no backlog is known
 
 	mu     sync.Mutex
-	turns  map[string]*turn // by unit
+	turns  map[string]*turn // by task
 	ending bool             // no turn begins, and those that run end
 	drain  bool             // the worker ends
 }
@@ -146,15 +146,15 @@ func (w *work) options(fatal func(error)) worker.Options {
 func (w *work) add(t *turn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turns[t.unit] = t
+	w.turns[t.taskID] = t
 	return !w.ending
 }
 
 func (w *work) remove(t *turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.turns[t.unit] == t {
-		delete(w.turns, t.unit)
+	if w.turns[t.taskID] == t {
+		delete(w.turns, t.taskID)
 	}
 }
 
@@ -193,11 +193,11 @@ func (w *work) endAll() {
 	}
 }
 
-// cancel has the turn of a unit learn that the unit was cancelled.
-func (w *work) cancel(unit, by string) {
+// cancel has the turn of a task learn that the task was cancelled.
+func (w *work) cancel(taskID, by string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if t := w.turns[unit]; t != nil {
+	if t := w.turns[taskID]; t != nil {
 		t.cancel(by)
 	}
 }
@@ -209,19 +209,19 @@ func (w *work) listen(ctx context.Context) {
 		Channel: index.CancelChannel,
 		Begin: func(ctx context.Context) {
 			w.mu.Lock()
-			units := slices.Collect(maps.Keys(w.turns))
+			ids := slices.Collect(maps.Keys(w.turns))
 			w.mu.Unlock()
-			cancelled, err := w.engine.Index.Cancelled(ctx, units)
+			cancelled, err := w.engine.Index.Cancelled(ctx, ids)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				w.engine.logger.Warn("cannot look for cancellations; Temporal's heartbeats have them", "error", err)
 			}
-			for unit, by := range cancelled {
-				w.cancel(unit, by)
+			for taskID, by := range cancelled {
+				w.cancel(taskID, by)
 			}
 		},
 		Payload: func(text string) {
-			unit, by, _ := strings.Cut(text, " ")
-			w.cancel(unit, by)
+			taskID, by, _ := strings.Cut(text, " ")
+			w.cancel(taskID, by)
 		},
 	})
 }

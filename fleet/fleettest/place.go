@@ -19,7 +19,7 @@ type Place struct {
 	URL  string
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
-	// Index is what the database knows of the units.
+	// Index is what the database knows of the tasks.
 	Index *index.Index
 	// Engine is what the workers work with; nil if there are none.
 	Engine fleet.Engine
@@ -82,42 +82,42 @@ func (p *Place) Submit(t testing.TB, tasks ...fleet.Task) []fleet.Task {
 	return complete
 }
 
-// Claim gives a worker the unit that was submitted first, has not ended, and is not the worker's.
+// Claim gives a worker the task that was submitted first, has not ended, and is not the worker's.
 func (p *Place) Claim(t testing.TB, worker string) fleet.Attempt {
 	t.Helper()
-	units, _, err := p.Index.List(t.Context(), index.Filter{Limit: 1_000_000})
+	statuses, _, err := p.Index.List(t.Context(), index.Filter{Limit: 1_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range units {
+	for _, u := range statuses {
 		if u.State == fleet.Ended || u.State == fleet.Held || u.State == fleet.Running && u.Worker == worker {
 			continue
 		}
 		a, err := p.Index.Claim(t.Context(), u.ID, worker)
 		if err != nil || a == nil {
-			t.Fatalf("unit %s cannot be taken: %v", u.ID, err)
+			t.Fatalf("task %s cannot be taken: %v", u.ID, err)
 		}
 		return *a
 	}
-	t.Fatal("no unit is open")
+	t.Fatal("no task is open")
 	return fleet.Attempt{}
 }
 
-// Open returns how many units have not ended.
+// Open returns how many tasks have not ended.
 func (p *Place) Open(ctx context.Context) (int, error) { return p.Index.Open(ctx, index.Filter{}) }
 
-// Await waits until all units have ended, and returns them.
-func (p *Place) Await(ctx context.Context, t testing.TB) []fleet.Unit {
+// Await waits until all tasks have ended, and returns them.
+func (p *Place) Await(ctx context.Context, t testing.TB) []fleet.TaskStatus {
 	t.Helper()
 	if err := fleet.Await(ctx, p.Open); err != nil {
-		units, _, _ := p.Index.List(context.WithoutCancel(ctx), index.Filter{State: fleet.Running, Limit: 10})
-		t.Fatalf("%v; of those that run: %+v", err, units)
+		statuses, _, _ := p.Index.List(context.WithoutCancel(ctx), index.Filter{State: fleet.Running, Limit: 10})
+		t.Fatalf("%v; of those that run: %+v", err, statuses)
 	}
-	units, _, err := p.Index.List(ctx, index.Filter{Limit: 1_000_000})
+	statuses, _, err := p.Index.List(ctx, index.Filter{Limit: 1_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return units
+	return statuses
 }
 
 // Events returns the log of a session, which must keep the contract.

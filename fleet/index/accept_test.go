@@ -42,17 +42,17 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	units, _, err := p.Index.List(t.Context(), index.Filter{Limit: 10 * rounds * sessions})
-	if err != nil || len(units) != 2*rounds*sessions {
-		t.Fatalf("%d units: %v", len(units), err)
+	statuses, _, err := p.Index.List(t.Context(), index.Filter{Limit: 10 * rounds * sessions})
+	if err != nil || len(statuses) != 2*rounds*sessions {
+		t.Fatalf("%d tasks: %v", len(statuses), err)
 	}
 	// Of each round, one submission was the first, as a whole.
 	for round := range rounds {
-		first := units[2*sessions*round].Task.Input
-		for n, u := range units[2*sessions*round : 2*sessions*(round+1)] {
+		first := statuses[2*sessions*round].Task.Input
+		for n, u := range statuses[2*sessions*round : 2*sessions*(round+1)] {
 			if want := []string{first, other(first)}[n%2]; u.Task.Input != want ||
 				u.Task.Session[:2] != fmt.Sprint("r", round) {
-				t.Fatalf("round %d: unit %d is %s", round, n, u.ID)
+				t.Fatalf("round %d: task %d is %s", round, n, u.ID)
 			}
 		}
 	}

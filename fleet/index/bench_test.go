@@ -9,9 +9,9 @@ import (
 	"github.com/settle-agent/settle/fleet/index"
 )
 
-var benchUnits = flag.Int("units", 500_000, "how many units the benchmarks list and count")
+var benchTasks = flag.Int("tasks", 500_000, "how many tasks the benchmarks list and count")
 
-// BenchmarkLists measures what settle-fleet status and results ask of a database with many units,
+// BenchmarkLists measures what settle-fleet status and results ask of a database with many tasks,
 // of which 1 in 50 is open: go test -run '^$' -bench Lists ./index.
 func BenchmarkLists(b *testing.B) {
 	p := fleettest.New(b, &server)
@@ -27,7 +27,7 @@ SELECT 's' || n || '/1', 's' || n, '1',
 			jsonb_build_object('input_tokens', 1000, 'output_tokens', 100))) END,
 	NULL, CASE WHEN n % 50 > 0 THEN now() - ($1::int - n) * interval '0.1 s' END, now() - ($1::int - n) * interval '0.1 s'
 FROM generate_series(1, $1::int) n`} {
-		if _, err := p.Pool.Exec(b.Context(), sql, *benchUnits); err != nil {
+		if _, err := p.Pool.Exec(b.Context(), sql, *benchTasks); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ FROM generate_series(1, $1::int) n`} {
 		b.Fatal(err)
 	}
 	const page = 1000
-	last := int64(*benchUnits - 2*page)
+	last := int64(*benchTasks - 2*page)
 	for name, f := range map[string]index.Filter{
 		"status": {}, "status of a batch": {Batch: "b7"}, "status of a tenant": {Tenant: "t3"},
 	} {
@@ -54,8 +54,8 @@ FROM generate_series(1, $1::int) n`} {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if units, _, err := p.Index.List(b.Context(), f); err != nil || len(units) != page {
-					b.Fatal(len(units), err)
+				if tasks, _, err := p.Index.List(b.Context(), f); err != nil || len(tasks) != page {
+					b.Fatal(len(tasks), err)
 				}
 			}
 		})

@@ -15,32 +15,32 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Ref is what Temporal knows of a unit: names that decide about its turn in the queue, and
+// Ref is what Temporal knows of a task: names that decide about its turn in the queue, and
 // nothing that a person wrote (C15).
 type Ref struct {
-	Unit   string  `json:"unit"`
+	TaskID string  `json:"unit"`
 	Tenant string  `json:"tenant,omitempty"`
 	Weight float32 `json:"weight,omitempty"` // of the tenant
 	Batch  string  `json:"batch,omitempty"`
 	Model  string  `json:"model,omitempty"`
 }
 
-// refColumns are a [Ref]'s, of the unit u and its tenant t.
+// refColumns are a [Ref]'s, of the task u and its tenant t.
 const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coalesce(u.task ->> 'model', '')`
 
-func (r *Ref) fields() []any { return []any{&r.Unit, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
+func (r *Ref) fields() []any { return []any{&r.TaskID, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
 
-// first is the unit of the session $1 that is next (C3) in the task queue of the unit $2. The unit that runs, or whose
-// worker died, is the first one. Next is a unit that was given back in the middle of its work, so that no other unit's
-// turn comes between. Then the order of submission decides. A unit that has a verdict since its last attempt is not
-// in the middle of its work: the last verdict has the number of the attempt that it follows. Units that were given back
+// first is the task of the session $1 that is next (C3) in the task queue of the task $2. The task that runs, or whose
+// worker died, is the first one. Next is a task that was given back in the middle of its work, so that no other task's
+// turn comes between. Then the order of submission decides. A task that has a verdict since its last attempt is not
+// in the middle of its work: the last verdict has the number of the attempt that it follows. Tasks that were given back
 // are few, and precede new ones: the query looks at the first 100 only, since a session can have thousands.
 //
-// Units of other queues belong to another workflow. [Index.Accept] refuses them while units are open, and older
+// Tasks of other queues belong to another workflow. [Index.Accept] refuses them while tasks are open, and older
 // versions did not.
 //
 // A place is given before it is committed: where two
-// programs submit to one session, a later unit can run before an earlier one is seen.
+// programs submit to one session, a later task can run before an earlier one is seen.
 const first = `coalesce(
 	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running' AND r.queue = ` + queueOf + `),
 	(SELECT o.id FROM (
@@ -50,12 +50,12 @@ const first = `coalesce(
 		ORDER BY CASE WHEN o.attempt = 0 THEN false
 			ELSE coalesce((o.task #>> '{verdicts,-1,attempt}')::integer, 0) < o.attempt END DESC, o.place LIMIT 1))`
 
-// queueOf is the task queue of the unit $2. A unit that a restored database does not know is where the session's open
+// queueOf is the task queue of the task $2. A task that a restored database does not know is where the session's open
 // ones are.
 const queueOf = `coalesce((SELECT queue FROM settle_fleet.unit WHERE id = $2),
 	(SELECT queue FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 1))`
 
-// claim gives a unit that is the first of its session to a worker, and raises the session's
+// claim gives a task that is the first of its session to a worker, and raises the session's
 // fencing epoch: whoever had the session before cannot write its log any more.
 const claim = `
 WITH c AS (
@@ -72,36 +72,36 @@ FROM c, s WHERE u.id = c.id AND s.id = u.session
 RETURNING u.id, u.task, u.attempt, u.lost, u.epoch, coalesce(u.cancel, ''), u.task -> 'verdicts',
 	c.state = 'running', s.seq, extract(epoch FROM u.taken - u.created)::float8`
 
-// session returns the session of a unit.
-func session(unit string) string {
-	session, _, _ := strings.Cut(unit, "/")
+// session returns the session of a task.
+func session(taskID string) string {
+	session, _, _ := strings.Cut(taskID, "/")
 	return session
 }
 
-// duplicate is the code of Postgres for a second running unit of a session.
+// duplicate is the code of Postgres for a second running task of a session.
 const duplicate = "23505"
 
-// Claim gives a unit to a worker. If the unit is not the first of its session that has not
+// Claim gives a task to a worker. If the task is not the first of its session that has not
 // ended, there is no attempt.
-func (x *Index) Claim(ctx context.Context, unit, worker string) (*fleet.Attempt, error) {
+func (x *Index) Claim(ctx context.Context, taskID, worker string) (*fleet.Attempt, error) {
 	a, age, refused := &fleet.Attempt{}, 0.0, (*pgconn.PgError)(nil)
-	err := x.pool.QueryRow(ctx, claim, session(unit), unit, worker).
-		Scan(&a.Unit, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &a.Seq, &age)
+	err := x.pool.QueryRow(ctx, claim, session(taskID), taskID, worker).
+		Scan(&a.TaskID, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &a.Seq, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, nil //nolint:nilnil // it is not the unit's turn
+		return nil, nil //nolint:nilnil // it is not the task's turn
 	case errors.As(err, &refused) && refused.Code == duplicate:
-		return nil, fmt.Errorf("cannot take task %s: a task of its session runs in another task queue", unit)
+		return nil, fmt.Errorf("cannot take task %s: a task of its session runs in another task queue", taskID)
 	case err != nil:
-		return nil, fmt.Errorf("cannot take task %s: %w", unit, err)
+		return nil, fmt.Errorf("cannot take task %s: %w", taskID, err)
 	}
 	a.Age = time.Duration(age * float64(time.Second))
 	return a, nil
 }
 
-// Standing is where a unit is after an attempt.
+// Standing is where a task is after an attempt.
 type Standing struct {
-	// Known says that there is such a unit.
+	// Known says that there is such a task.
 	Known   bool
 	State   fleet.State
 	Attempt int
@@ -109,15 +109,15 @@ type Standing struct {
 	Reason  event.Reason
 	// Seq is the number of the last event of the session's log.
 	Seq int64
-	// Next is the unit of the session that is next; nil if all have ended.
+	// Next is the task of the session that is next; nil if all have ended.
 	Next *Ref
 }
 
-// Standing returns where a unit is, and which unit of its session and task queue is next.
-func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err error) {
+// Standing returns where a task is, and which task of its session and task queue is next.
+func (x *Index) Standing(ctx context.Context, taskID string) (s Standing, err error) {
 	batch, next := &pgx.Batch{}, Ref{}
 	batch.Queue(`SELECT u.state, u.attempt, u.outcome, coalesce(u.result ->> 'reason', ''), s.seq
-		FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session WHERE u.id = $1`, unit).
+		FROM settle_fleet.unit u JOIN settle_fleet.session s ON s.id = u.session WHERE u.id = $1`, taskID).
 		QueryRow(func(row pgx.Row) error {
 			err := row.Scan(&s.State, &s.Attempt, &s.Outcome, &s.Reason, &s.Seq)
 			s.Known = err == nil
@@ -127,7 +127,7 @@ func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err erro
 			return err
 		})
 	batch.Queue(`SELECT `+refColumns+` FROM settle_fleet.unit u
-		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(unit), unit).
+		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(taskID), taskID).
 		QueryRow(func(row pgx.Row) error {
 			err := row.Scan(next.fields()...)
 			if errors.Is(err, pgx.ErrNoRows) {
@@ -137,13 +137,13 @@ func (x *Index) Standing(ctx context.Context, unit string) (s Standing, err erro
 			return err
 		})
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return Standing{}, fmt.Errorf("cannot read the state of task %s: %w", unit, err)
+		return Standing{}, fmt.Errorf("cannot read the state of task %s: %w", taskID, err)
 	}
 	return s, nil
 }
 
-// end ends the unit, or gives it back, if the attempt is the last one and the log has what
-// the result says. A unit that was cancelled is not held.
+// end ends the task, or gives it back, if the attempt is the last one and the log has what
+// the result says. A task that was cancelled is not held.
 const end = `
 UPDATE settle_fleet.unit u SET
 	state = CASE WHEN $4::jsonb IS NULL THEN 'queued' ELSE 'ended' END,
@@ -155,7 +155,7 @@ UPDATE settle_fleet.unit u SET
 FROM settle_fleet.session s
 WHERE u.id = $1 AND u.epoch = $2 AND u.state = 'running' AND s.id = u.session AND s.epoch = $2 AND s.seq >= $3`
 
-// End ends an attempt: with a result the unit has ended, with nil it is for another worker. A
+// End ends an attempt: with a result the task has ended, with nil it is for another worker. A
 // result counts only if the log has the turn's end under the attempt's epoch; otherwise End
 // returns [fleet.ErrLost].
 func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
@@ -164,15 +164,15 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 	if r != nil {
 		raw, err := json.Marshal(r)
 		if err != nil {
-			return fmt.Errorf("cannot encode the result of task %s: %w", a.Unit, err)
+			return fmt.Errorf("cannot encode the result of task %s: %w", a.TaskID, err)
 		}
 		text := storable(raw)
 		result, seq = &text, int64(r.Seq) //nolint:gosec // it counts events
 	}
-	tag, err := x.pool.Exec(ctx, end, a.Unit, a.Epoch, seq, result)
+	tag, err := x.pool.Exec(ctx, end, a.TaskID, a.Epoch, seq, result)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot end task %s: %w", a.Unit, err)
+		return fmt.Errorf("cannot end task %s: %w", a.TaskID, err)
 	case tag.RowsAffected() == 0:
 		return fleet.ErrLost
 	}

@@ -1,5 +1,5 @@
 // Package index is what Postgres knows of the tasks: a row for each, which says what it is
-// asked to do, where it is, who ran it, and how it ended. The package owns the table unit.
+// asked to do, where it is, who ran it, and how it ended. The package owns the table task.
 //
 //	Accept ─► queued ─► Claim ─► running ─► End ─► ended
 //	  │          ▲                  │
@@ -13,9 +13,9 @@
 //
 // Files, to read in this order:
 //
-//   - claim.go: fencing epochs, results, and the next unit of a session
-//   - index.go: accepting and cancelling units
-//   - outbox.go: units that Temporal does not know yet
+//   - claim.go: fencing epochs, results, and the next task of a session
+//   - index.go: accepting and cancelling tasks
+//   - outbox.go: tasks that Temporal does not know yet
 //   - held.go: tasks that wait for a person, and verdicts
 //   - list.go: lists and counts
 //   - tenant.go: weights of tenants

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// answer records the verdict $3 about the call $2 of a held unit, unless there is one. With the last
-// verdict that it waits for, the unit is queued, and goes into the outbox. Its task queue becomes the queue of the
-// session's open units, which can be another one since then. The verdicts are stored in the
+// answer records the verdict $3 about the call $2 of a held task, unless there is one. With the last
+// verdict that it waits for, the task is queued, and goes into the outbox. Its task queue becomes the queue of the
+// session's open tasks, which can be another one since then. The verdicts are stored in the
 // task, so that schemas of older versions have a place for them, with the number of the attempt that they follow:
 // see [first].
 const answer = `
@@ -32,14 +32,14 @@ WHERE id = $1 AND outcome = 'held'
 	AND NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', $2::text))
 RETURNING state = 'queued'`
 
-// waits says whether a held unit waits for a verdict about another call than $2.
+// waits says whether a held task waits for a verdict about another call than $2.
 const waits = `EXISTS (SELECT FROM jsonb_array_elements(result -> 'held') h WHERE h ->> 'id' <> $2::text
 	AND NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', h -> 'id')))`
 
-// Answer records a verdict about a held call of a unit. If the unit waits for no other verdict, it is
+// Answer records a verdict about a held call of a task. If the task waits for no other verdict, it is
 // queued, as when it was accepted, and the caller has [SendDelay] to send it. The first verdict
 // counts: a later one, or one about a call that does not wait any more, is an [*AnsweredError].
-func (x *Index) Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error) {
+func (x *Index) Answer(ctx context.Context, taskID string, v fleet.Verdict) (queued bool, err error) {
 	if err := checkVerdict(v); err != nil {
 		return false, err
 	}
@@ -47,16 +47,16 @@ func (x *Index) Answer(ctx context.Context, unit string, v fleet.Verdict) (queue
 	if err != nil {
 		return false, fmt.Errorf("cannot encode the verdict: %w", err)
 	}
-	err = x.pool.QueryRow(ctx, answer, unit, v.Call, storable(raw), SendDelay).Scan(&queued)
+	err = x.pool.QueryRow(ctx, answer, taskID, v.Call, storable(raw), SendDelay).Scan(&queued)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		u, err := x.State(ctx, unit)
+		u, err := x.State(ctx, taskID)
 		if err != nil {
 			return false, err
 		}
-		return false, &AnsweredError{Call: v.Call, Unit: u}
+		return false, &AnsweredError{Call: v.Call, Task: u}
 	case err != nil:
-		return false, fmt.Errorf("cannot record the verdict about a call of task %s: %w", unit, err)
+		return false, fmt.Errorf("cannot record the verdict about a call of task %s: %w", taskID, err)
 	}
 	return queued, nil
 }
@@ -81,26 +81,26 @@ func checkVerdict(v fleet.Verdict) error {
 // AnsweredError reports a verdict that came too late. It had no effect.
 type AnsweredError struct {
 	Call string
-	Unit fleet.Unit
+	Task fleet.TaskStatus
 }
 
 // Verdict returns the verdict that counts; nil if the call ended without one. It is [event.Expired] if the task was
 // cancelled before a person decided.
-func (e *AnsweredError) Verdict() *fleet.Verdict { return VerdictOn(e.Unit, e.Call) }
+func (e *AnsweredError) Verdict() *fleet.Verdict { return VerdictOn(e.Task, e.Call) }
 
 func (e *AnsweredError) Error() string {
 	v := e.Verdict()
 	switch {
 	case v != nil && v.Verdict != event.Expired:
 		return fmt.Sprintf("it was %s before by %s; nothing was run", v.Verdict, v.By)
-	case e.Unit.Cancel != "":
-		return fmt.Sprintf("its task %s was cancelled by %s; nothing was run", e.Unit.ID, e.Unit.Cancel)
+	case e.Task.Cancel != "":
+		return fmt.Sprintf("its task %s was cancelled by %s; nothing was run", e.Task.ID, e.Task.Cancel)
 	}
-	return fmt.Sprintf("its task %s does not wait for it any more (%s); nothing was run", e.Unit.ID, e.Unit.State)
+	return fmt.Sprintf("its task %s does not wait for it any more (%s); nothing was run", e.Task.ID, e.Task.State)
 }
 
-// VerdictOn returns the verdict about a call of the unit; nil if there is none.
-func VerdictOn(u fleet.Unit, call string) *fleet.Verdict {
+// VerdictOn returns the verdict about a call of the task; nil if there is none.
+func VerdictOn(u fleet.TaskStatus, call string) *fleet.Verdict {
 	for n, v := range u.Verdicts {
 		if v.Call == call {
 			return &u.Verdicts[n]
@@ -109,19 +109,19 @@ func VerdictOn(u fleet.Unit, call string) *fleet.Verdict {
 	return nil
 }
 
-// Decided returns the units about whose calls people have decided, or which were cancelled before, if the id of one
+// Decided returns the tasks about whose calls people have decided, or which were cancelled before, if the id of one
 // of these calls begins so.
-func (x *Index) Decided(ctx context.Context, call string) ([]fleet.Unit, error) {
-	rows, err := x.pool.Query(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE task ? 'verdicts' AND EXISTS (
+func (x *Index) Decided(ctx context.Context, call string) ([]fleet.TaskStatus, error) {
+	rows, err := x.pool.Query(ctx, `SELECT `+statusColumns+` FROM settle_fleet.unit WHERE task ? 'verdicts' AND EXISTS (
 		SELECT FROM jsonb_array_elements(task -> 'verdicts') v WHERE starts_with(v ->> 'call', $1))
 		ORDER BY place`, call)
 	if err == nil {
-		var units []fleet.Unit
-		units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
-			return u, row.Scan(unitFields(&u)...)
+		var tasks []fleet.TaskStatus
+		tasks, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.TaskStatus, err error) {
+			return u, row.Scan(statusFields(&u)...)
 		})
 		if err == nil {
-			return units, nil
+			return tasks, nil
 		}
 	}
 	return nil, fmt.Errorf("cannot find the tasks that people decided about: %w", err)

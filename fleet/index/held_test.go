@@ -12,14 +12,14 @@ import (
 	"github.com/settle-agent/settle/fleet/index"
 )
 
-// hold has a unit run and wait for a person.
-func hold(t *testing.T, p *fleettest.Place, unit string, calls ...string) {
+// hold has a task run and wait for a person.
+func hold(t *testing.T, p *fleettest.Place, taskID string, calls ...string) {
 	t.Helper()
 	result := &fleet.Result{Outcome: fleet.OutcomeHeld, Turns: 1}
 	for _, id := range calls {
 		result.Held = append(result.Held, fleet.HeldCall{ID: id, Tool: "work"})
 	}
-	if err := p.Index.End(t.Context(), *claim(t, p, unit, "w"), result); err != nil {
+	if err := p.Index.End(t.Context(), *claim(t, p, taskID, "w"), result); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -28,7 +28,7 @@ func approved(call string) fleet.Verdict {
 	return fleet.Verdict{Call: call, Verdict: event.Approved, By: "ada", At: time.Now()}
 }
 
-// TestLateSentKeepsTheVerdictInTheOutbox: a sender that took a unit when it was submitted reports that after the unit
+// TestLateSentKeepsTheVerdictInTheOutbox: a sender that took a task when it was submitted reports that after the task
 // was held and answered. The verdict still has to be sent.
 func TestLateSentKeepsTheVerdictInTheOutbox(t *testing.T) {
 	p := fleettest.New(t, &server)
@@ -80,7 +80,7 @@ func TestVerdictDoesNotInterruptAnotherTask(t *testing.T) {
 	if a, err := p.Index.Claim(t.Context(), "s/1", "w"); a != nil || err != nil {
 		t.Fatalf("a task runs within another one's work: %+v, %v", a, err)
 	}
-	if s, err := p.Index.Standing(t.Context(), "s/1"); err != nil || s.Next == nil || s.Next.Unit != "s/2" {
+	if s, err := p.Index.Standing(t.Context(), "s/1"); err != nil || s.Next == nil || s.Next.TaskID != "s/2" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := p.Index.End(t.Context(), *claim(t, p, "s/2", "w"), done()); err != nil {
@@ -125,9 +125,9 @@ func TestLateVerdictAfterCancel(t *testing.T) {
 	if c, err := p.Index.Cancel(t.Context(), "s/1", "bob"); !c.Open || err != nil {
 		t.Fatal(c, err)
 	}
-	units, err := p.Index.Decided(t.Context(), "c2")
-	if err != nil || len(units) != 1 || units[0].ID != "s/1" || units[0].State != fleet.Ended {
-		t.Fatalf("%+v, %v", units, err)
+	ids, err := p.Index.Decided(t.Context(), "c2")
+	if err != nil || len(ids) != 1 || ids[0].ID != "s/1" || ids[0].State != fleet.Ended {
+		t.Fatalf("%+v, %v", ids, err)
 	}
 	for call, want := range map[string]string{
 		"c1": "approved before by ada; nothing was run", "c2": "cancelled by bob; nothing was run",

@@ -160,41 +160,41 @@ func (x *Index) store(ctx context.Context, queue string, r rows) (fresh []string
 	return nil, c.err(queue)
 }
 
-// CancelChannel is notified of units that were cancelled while a worker runs them: the unit's
+// CancelChannel is notified of tasks that were cancelled while a worker runs them: the task's
 // id, a space, and the requester.
 const CancelChannel = "settle_fleet_cancel"
 
-// Cancellation is what became of a request for the end of a unit.
+// Cancellation is what became of a request for the end of a task.
 type Cancellation struct {
-	// Open says that the unit had not ended, and Running that a worker has it.
+	// Open says that the task had not ended, and Running that a worker has it.
 	Open, Running bool
 	// By is the requester that counts: the first one.
 	By string
-	// Queue is the task queue of the unit.
+	// Queue is the task queue of the task.
 	Queue string
 }
 
-// cancelUnit notes a request of $2 for the end of units. Those that no worker has had end at once,
+// cancelTasks notes a request of $2 for the end of tasks. Those that no worker has had end at once,
 // with the result $3; those that wait for a person end with what they have.
-const cancelUnit = `cancel = coalesce(cancel, $2),
+const cancelTask = `cancel = coalesce(cancel, $2),
 		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,
 		task = CASE WHEN outcome = 'held' THEN ` + expireHeld + ` ELSE task END,
 		result = CASE WHEN outcome = 'held' THEN ` + cancelHeld + `
 			WHEN state = 'queued' AND attempt = 0 THEN $3::jsonb END,
 		ended = CASE WHEN outcome = 'held' OR state = 'queued' AND attempt = 0 THEN now() END`
 
-// cancelHeld is the result of a held unit that $2 cancels.
+// cancelHeld is the result of a held task that $2 cancels.
 const cancelHeld = `(result - 'held') || jsonb_build_object('outcome', 'aborted', 'reason', 'interrupted',
 	'message', 'cancelled by ' || $2 || ' while a call waited for a person')`
 
-// expireHeld is the task of a held unit that $2 cancels: the verdicts that it waits for are expired, so that a late
+// expireHeld is the task of a held task that $2 cancels: the verdicts that it waits for are expired, so that a late
 // verdict finds the reason.
 const expireHeld = `jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') || coalesce((
 	SELECT jsonb_agg(jsonb_build_object('call', h -> 'id', 'verdict', 'expired', 'by', $2::text, 'at', now()))
 	FROM jsonb_array_elements(result -> 'held') h
 	WHERE NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', h -> 'id'))), '[]'))`
 
-// cancelled is the result of a unit that was cancelled before a worker took it.
+// cancelled is the result of a task that was cancelled before a worker took it.
 func cancelled(by string) (string, error) {
 	result, err := json.Marshal(fleet.Result{
 		Outcome: event.Aborted,
@@ -204,10 +204,10 @@ func cancelled(by string) (string, error) {
 	return string(result), err
 }
 
-// cancel notes a requester, and notifies the worker of the unit when that is committed.
+// cancel notes a requester, and notifies the worker of the task when that is committed.
 const cancel = `
 WITH c AS (
-	UPDATE settle_fleet.unit SET ` + cancelUnit + `,
+	UPDATE settle_fleet.unit SET ` + cancelTask + `,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE outbox END
 	WHERE id = $1 AND (state <> 'ended' OR outcome = 'held') AND ($5::timestamptz IS NULL OR created <= $5)
 	RETURNING state = 'running' AS running, cancel, queue
@@ -215,44 +215,44 @@ WITH c AS (
 SELECT running, cancel, queue, CASE WHEN running THEN pg_notify($4, $1 || ' ' || left(cancel, 1000))::text END
 FROM c`
 
-// Cancel notes the request for the end of a unit. A unit that no worker has had ends at once; the
+// Cancel notes the request for the end of a task. A task that no worker has had ends at once; the
 // worker of one that runs is notified. Of one that was given back, a worker says how far it came.
-func (x *Index) Cancel(ctx context.Context, unit, by string) (Cancellation, error) {
-	return x.cancel(ctx, unit, by, nil)
+func (x *Index) Cancel(ctx context.Context, taskID, by string) (Cancellation, error) {
+	return x.cancel(ctx, taskID, by, nil)
 }
 
-// CancelBefore is Cancel, unless the unit was submitted after the request.
-func (x *Index) CancelBefore(ctx context.Context, unit, by string, request time.Time) (Cancellation, error) {
-	return x.cancel(ctx, unit, by, &request)
+// CancelBefore is Cancel, unless the task was submitted after the request.
+func (x *Index) CancelBefore(ctx context.Context, taskID, by string, request time.Time) (Cancellation, error) {
+	return x.cancel(ctx, taskID, by, &request)
 }
 
-func (x *Index) cancel(ctx context.Context, unit, by string, before *time.Time) (c Cancellation, err error) {
+func (x *Index) cancel(ctx context.Context, taskID, by string, before *time.Time) (c Cancellation, err error) {
 	result, err := cancelled(by)
 	if err != nil {
 		return c, err
 	}
-	err = x.pool.QueryRow(ctx, cancel, unit, by, result, CancelChannel, before).
+	err = x.pool.QueryRow(ctx, cancel, taskID, by, result, CancelChannel, before).
 		Scan(&c.Running, &c.By, &c.Queue, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
-		_, err := x.State(ctx, unit) // which may not be
+		_, err := x.State(ctx, taskID) // which may not be
 		return c, err
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot cancel task %s: %w", unit, err)
+		return c, fmt.Errorf("cannot cancel task %s: %w", taskID, err)
 	}
 	c.Open = true
 	return c, nil
 }
 
-// Cancelled returns who asked for the end of the units, of those that were cancelled.
-func (x *Index) Cancelled(ctx context.Context, units []string) (map[string]string, error) {
+// Cancelled returns who asked for the end of the tasks, of those that were cancelled.
+func (x *Index) Cancelled(ctx context.Context, tasks []string) (map[string]string, error) {
 	by := map[string]string{}
 	rows, err := x.pool.Query(
-		ctx, `SELECT id, cancel FROM settle_fleet.unit WHERE id = ANY($1) AND cancel IS NOT NULL`, units,
+		ctx, `SELECT id, cancel FROM settle_fleet.unit WHERE id = ANY($1) AND cancel IS NOT NULL`, tasks,
 	)
 	if err == nil {
-		var unit, requester string
-		_, err = pgx.ForEachRow(rows, []any{&unit, &requester}, func() error { by[unit] = requester; return nil })
+		var taskID, requester string
+		_, err = pgx.ForEachRow(rows, []any{&taskID, &requester}, func() error { by[taskID] = requester; return nil })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which tasks were cancelled: %w", err)
@@ -260,26 +260,26 @@ func (x *Index) Cancelled(ctx context.Context, units []string) (map[string]strin
 	return by, nil
 }
 
-// unitColumns are those of [scanUnit].
-const unitColumns = `id, task, CASE outcome WHEN 'held' THEN 'held' ELSE state END, attempt, lost,
+// statusColumns are those of [scanStatus].
+const statusColumns = `id, task, CASE outcome WHEN 'held' THEN 'held' ELSE state END, attempt, lost,
 	coalesce(worker, ''), coalesce(cancel, ''), task -> 'verdicts', result, created, started, ended`
 
-func unitFields(u *fleet.Unit) []any {
+func statusFields(u *fleet.TaskStatus) []any {
 	return []any{
 		&u.ID, &u.Task, &u.State, &u.Attempt, &u.Lost, &u.Worker, &u.Cancel, &u.Verdicts, &u.Result,
 		&u.Created, &u.Started, &u.Ended,
 	}
 }
 
-// State returns a unit. One that is not known is a [*fleet.UnknownError].
-func (x *Index) State(ctx context.Context, unit string) (u fleet.Unit, err error) {
-	err = x.pool.QueryRow(ctx, `SELECT `+unitColumns+` FROM settle_fleet.unit WHERE id = $1`, unit).
-		Scan(unitFields(&u)...)
+// State returns a task. One that is not known is a [*fleet.UnknownError].
+func (x *Index) State(ctx context.Context, taskID string) (u fleet.TaskStatus, err error) {
+	err = x.pool.QueryRow(ctx, `SELECT `+statusColumns+` FROM settle_fleet.unit WHERE id = $1`, taskID).
+		Scan(statusFields(&u)...)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return fleet.Unit{}, &fleet.UnknownError{Unit: unit}
+		return fleet.TaskStatus{}, &fleet.UnknownError{TaskID: taskID}
 	case err != nil:
-		return fleet.Unit{}, fmt.Errorf("cannot find task %s: %w", unit, err)
+		return fleet.TaskStatus{}, fmt.Errorf("cannot find task %s: %w", taskID, err)
 	}
 	return u, nil
 }

@@ -17,16 +17,16 @@ import (
 // done is a result without a log.
 func done() *fleet.Result { return &fleet.Result{Outcome: event.Completed, Answer: "yes"} }
 
-func claim(t *testing.T, p *fleettest.Place, unit, worker string) *fleet.Attempt {
+func claim(t *testing.T, p *fleettest.Place, taskID, worker string) *fleet.Attempt {
 	t.Helper()
-	a, err := p.Index.Claim(t.Context(), unit, worker)
+	a, err := p.Index.Claim(t.Context(), taskID, worker)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-// TestClaimKeepsTheOrder of a session's units (C3), and says which one is next.
+// TestClaimKeepsTheOrder of a session's tasks (C3), and says which one is next.
 func TestClaimKeepsTheOrder(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(
@@ -35,10 +35,10 @@ func TestClaimKeepsTheOrder(t *testing.T) {
 		fleet.Task{Session: "s", Input: "a", Prompt: "work", Tenant: "acme", Batch: "x", Model: "m/n"},
 	)
 	if a := claim(t, p, "s/a", "w"); a != nil {
-		t.Fatalf("the second unit is taken: %+v", a)
+		t.Fatalf("the second task is taken: %+v", a)
 	}
 	s, err := p.Index.Standing(t.Context(), "s/a")
-	if err != nil || !s.Known || s.State != fleet.Queued || s.Next == nil || s.Next.Unit != "s/b" ||
+	if err != nil || !s.Known || s.State != fleet.Queued || s.Next == nil || s.Next.TaskID != "s/b" ||
 		s.Next.Tenant != "acme" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -50,7 +50,7 @@ func TestClaimKeepsTheOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err = p.Index.Standing(t.Context(), "s/b")
-	if want := (index.Ref{Unit: "s/a", Tenant: "acme", Weight: 1, Batch: "x", Model: "m/n"}); err != nil ||
+	if want := (index.Ref{TaskID: "s/a", Tenant: "acme", Weight: 1, Batch: "x", Model: "m/n"}); err != nil ||
 		s.State != fleet.Ended ||
 		s.Outcome != event.Completed ||
 		s.Next == nil ||
@@ -114,7 +114,7 @@ func TestRecover(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	if err := p.Index.End(t.Context(), *runs, done()); !errors.Is(err, fleet.ErrLost) {
-		t.Errorf("the worker of before ends its unit: %v", err)
+		t.Errorf("the worker of before ends its task: %v", err)
 	}
 	parcels, err := p.Index.Due(t.Context(), 10)
 	if err != nil || len(parcels) != 2 {
@@ -144,7 +144,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestOutbox: each unit is taken by one sender, until that has had its time.
+// TestOutbox: each task is taken by one sender, until that has had its time.
 func TestOutbox(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(
@@ -159,7 +159,7 @@ func TestOutbox(t *testing.T) {
 	parcels, err := p.Index.Take(t.Context(), []string{"s/1", "s/2"})
 	if err != nil || len(parcels) != 1 || parcels[0].Session != "s" || parcels[0].Queue != "settle" ||
 		len(parcels[0].Refs) != 2 ||
-		parcels[0].Refs[0].Unit != "s/1" {
+		parcels[0].Refs[0].TaskID != "s/1" {
 		t.Errorf("%+v, %v", parcels, err)
 	}
 	if err := p.Index.Sent(t.Context(), parcels); err != nil {
@@ -209,7 +209,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestList finds units by what they are, page by page.
+// TestList finds tasks by what they are, page by page.
 func TestList(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(t,
@@ -236,15 +236,15 @@ func TestList(t *testing.T) {
 	} {
 		var found []string
 		for c.filter.Limit = 1; ; {
-			units, last, err := p.Index.List(t.Context(), c.filter)
+			tasks, last, err := p.Index.List(t.Context(), c.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(units) == 0 {
+			if len(tasks) == 0 {
 				break
 			}
 			c.filter.After = last
-			found = append(found, units[0].Task.Session)
+			found = append(found, tasks[0].Task.Session)
 		}
 		if got := strings.Join(found, " "); got != c.want {
 			t.Errorf("%+v: %s", c.filter, got)
@@ -261,9 +261,9 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestAnEarlierUnitThatIsSeenLater waits for the later one of its session, and stops no
+// TestAnEarlierTaskThatIsSeenLater waits for the later one of its session, and stops no
 // worker meanwhile: of two submissions at the same time, the second may be stored first.
-func TestAnEarlierUnitThatIsSeenLater(t *testing.T) {
+func TestAnEarlierTaskThatIsSeenLater(t *testing.T) {
 	p := fleettest.New(t, &server)
 	tx, err := p.Pool.Begin(t.Context())
 	if err != nil {
@@ -276,7 +276,7 @@ func TestAnEarlierUnitThatIsSeenLater(t *testing.T) {
 	p.Submit(t, fleet.Task{Session: "s1", Input: "late", Prompt: "work"})
 	late := claim(t, p, "s1/late", "w")
 	if late == nil {
-		t.Fatal("the later unit waits for one that nobody sees")
+		t.Fatal("the later task waits for one that nobody sees")
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestAnEarlierUnitThatIsSeenLater(t *testing.T) {
 	if early := claim(t, p, "s1/early", "w"); early != nil {
 		t.Errorf("two of a session run (C3): %+v", early)
 	}
-	if s, err := p.Index.Standing(t.Context(), "s1/early"); err != nil || s.Next == nil || s.Next.Unit != "s1/late" {
+	if s, err := p.Index.Standing(t.Context(), "s1/early"); err != nil || s.Next == nil || s.Next.TaskID != "s1/late" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	late = claim(t, p, "s1/late", "w2") // the first worker has died
@@ -292,11 +292,11 @@ func TestAnEarlierUnitThatIsSeenLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if early := claim(t, p, "s1/early", "w"); early == nil {
-		t.Error("the earlier unit does not run")
+		t.Error("the earlier task does not run")
 	}
 }
 
-// TestAResultWithANUL is stored, and ends its unit: jsonb has none.
+// TestAResultWithANUL is stored, and ends its task: jsonb has none.
 func TestAResultWithANUL(t *testing.T) {
 	p := fleettest.New(t, &server)
 	p.Submit(t, fleet.Task{Session: "a", Prompt: "work"}, fleet.Task{Session: "b", Prompt: "work"})
@@ -305,7 +305,7 @@ func TestAResultWithANUL(t *testing.T) {
 		if err := p.Index.End(t.Context(), *a, &fleet.Result{Outcome: "failed", Answer: answer, Message: "\x00"}); err != nil {
 			t.Fatalf("%q: %v", answer, err)
 		}
-		u, err := p.Index.State(t.Context(), a.Unit)
+		u, err := p.Index.State(t.Context(), a.TaskID)
 		if want := strings.ReplaceAll(answer, "\x00", "\ufffd"); err != nil || u.State != fleet.Ended ||
 			u.Result.Answer != want ||
 			u.Result.Message != "\ufffd" {

@@ -12,16 +12,16 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Filter chooses units. The zero value chooses all.
+// Filter chooses tasks. The zero value chooses all.
 type Filter struct {
 	State  fleet.State
 	Tenant string
 	Batch  string
 	Labels map[string]string // that they have
-	// Since chooses units that were submitted at that time or later; of [fleet.Ended] units,
+	// Since chooses tasks that were submitted at that time or later; of [fleet.Ended] tasks,
 	// those that have ended then.
 	Since time.Time
-	// After is the place of the last unit that was seen.
+	// After is the place of the last task that was seen.
 	After int64
 	Limit int
 }
@@ -72,44 +72,44 @@ func (f Filter) where() (string, []any, error) {
 	return strings.Join(conditions, " AND "), args, nil
 }
 
-// List returns units in the order in which they were submitted, and the place of
+// List returns tasks in the order in which they were submitted, and the place of
 // the last one.
-func (x *Index) List(ctx context.Context, f Filter) (units []fleet.Unit, last int64, err error) {
+func (x *Index) List(ctx context.Context, f Filter) (tasks []fleet.TaskStatus, last int64, err error) {
 	where, args, err := f.where()
 	if err != nil {
 		return nil, 0, err
 	}
 	rows, err := x.pool.Query(ctx, fmt.Sprintf(
-		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`, unitColumns, where, f.Limit,
+		`SELECT %s, place FROM settle_fleet.unit WHERE %s ORDER BY place LIMIT %d`, statusColumns, where, f.Limit,
 	), args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot list tasks: %w", err)
 	}
-	units, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.Unit, err error) {
-		err = row.Scan(append(unitFields(&u), &last)...)
+	tasks, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u fleet.TaskStatus, err error) {
+		err = row.Scan(append(statusFields(&u), &last)...)
 		return u, err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot list tasks: %w", err)
 	}
-	return units, last, nil
+	return tasks, last, nil
 }
 
-// Counts are how many units are in each state.
+// Counts are how many tasks are in each state.
 type Counts struct {
 	Queued, Running, Ended int
 	// Held is how many wait for a person.
 	Held int
 	// Completed, Failed and Aborted are those that have ended, by outcome.
 	Completed, Failed, Aborted int
-	// Lost is how many workers died with a unit.
+	// Lost is how many workers died with a task.
 	Lost int
 	// Tokens and USD are what those took that have ended, and Unpriced how many of their
 	// requests had a price that is not known.
 	Tokens   int64
 	USD      float64
 	Unpriced int
-	// Outbox is how many units Temporal does not know yet, and OutboxAge the seconds since the first of them was
+	// Outbox is how many tasks Temporal does not know yet, and OutboxAge the seconds since the first of them was
 	// submitted.
 	Outbox    int
 	OutboxAge float64
@@ -123,7 +123,7 @@ const tally = `SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER 
 	coalesce(sum(lost), 0), coalesce(sum(tokens), 0)::bigint, coalesce(sum(usd), 0), coalesce(sum(unpriced), 0)
 	FROM settle_fleet.unit WHERE %s`
 
-// Tally counts the units that the filter chooses.
+// Tally counts the tasks that the filter chooses.
 func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 	where, args, err := f.where()
 	if err != nil {
@@ -141,7 +141,7 @@ func (x *Index) Tally(ctx context.Context, f Filter) (c Counts, err error) {
 	return c, nil
 }
 
-// Outbox returns how many units of the fleet Temporal does not know yet, and the time since the first of them was
+// Outbox returns how many tasks of the fleet Temporal does not know yet, and the time since the first of them was
 // submitted.
 func (x *Index) Outbox(ctx context.Context) (n int, age time.Duration, err error) {
 	n, seconds, err := x.outbox(ctx, "true")
@@ -151,7 +151,7 @@ func (x *Index) Outbox(ctx context.Context) (n int, age time.Duration, err error
 	return n, time.Duration(seconds * float64(time.Second)), nil
 }
 
-// outbox counts the units in the outbox that a condition chooses, and the seconds since the first was submitted.
+// outbox counts the tasks in the outbox that a condition chooses, and the seconds since the first was submitted.
 func (x *Index) outbox(ctx context.Context, where string, args ...any) (n int, age float64, err error) {
 	err = x.pool.QueryRow(
 		ctx, `SELECT count(*), coalesce(extract(epoch FROM now() - min(created)), 0)::float8
@@ -160,7 +160,7 @@ func (x *Index) outbox(ctx context.Context, where string, args ...any) (n int, a
 	return n, age, err
 }
 
-// Open returns how many of the units that the filter chooses have not ended and do not wait for a
+// Open returns how many of the tasks that the filter chooses have not ended and do not wait for a
 // person. It looks at no others.
 func (x *Index) Open(ctx context.Context, f Filter) (n int, err error) {
 	where, args, err := f.where()

@@ -9,26 +9,26 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// SendDelay is how long whoever has taken units from the outbox has to send them; then
+// SendDelay is how long whoever has taken tasks from the outbox has to send them; then
 // another can.
 const SendDelay = 30 * time.Second
 
-// maxKnown is for how long a unit that was submitted, or taken by a worker, says that its session has a workflow.
+// maxKnown is for how long a task that was submitted, or taken by a worker, says that its session has a workflow.
 const maxKnown = 2 * time.Minute
 
-// Parcel is what Temporal is sent: units of one session and task queue, in their order.
+// Parcel is what Temporal is sent: tasks of one session and task queue, in their order.
 type Parcel struct {
 	Session, Queue string
 	Refs           []Ref
-	// Known says that the session's workflow needs no signal: it has another unit since a moment ago, and when that
-	// unit's turn has ended, Postgres says which one is next. Otherwise many inputs within one turn exceed Temporal's
-	// limit of signals. Of an older unit, the workflow may be lost: a signal starts it again.
+	// Known says that the session's workflow needs no signal: it has another task since a moment ago, and when that
+	// task's turn has ended, Postgres says which one is next. Otherwise many inputs within one turn exceed Temporal's
+	// limit of signals. Of an older task, the workflow may be lost: a signal starts it again.
 	Known bool
 
 	taken []time.Time // until when nobody else takes them, as the outbox has it
 }
 
-// due takes units from the outbox, which nobody else can for a while.
+// due takes tasks from the outbox, which nobody else can for a while.
 const due = `
 WITH c AS (
 	SELECT id FROM settle_fleet.unit WHERE %s ORDER BY outbox, place LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -42,18 +42,18 @@ SELECT u.session, u.queue, u.outbox, EXISTS (
 ), ` + refColumns + `
 FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
 
-// Due takes up to limit units that wait in the outbox for longer than their time to be sent.
+// Due takes up to limit tasks that wait in the outbox for longer than their time to be sent.
 func (x *Index) Due(ctx context.Context, limit int) ([]Parcel, error) {
 	return x.parcels(ctx, `outbox <= now() AND $1::text[] IS NULL`, nil, limit)
 }
 
-// Take takes those of the units that wait in the outbox.
-func (x *Index) Take(ctx context.Context, units []string) ([]Parcel, error) {
-	return x.parcels(ctx, `outbox IS NOT NULL AND id = ANY($1)`, units, len(units))
+// Take takes those of the tasks that wait in the outbox.
+func (x *Index) Take(ctx context.Context, ids []string) ([]Parcel, error) {
+	return x.parcels(ctx, `outbox IS NOT NULL AND id = ANY($1)`, ids, len(ids))
 }
 
-func (x *Index) parcels(ctx context.Context, which string, units []string, limit int) ([]Parcel, error) {
-	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), units, limit, SendDelay, maxKnown)
+func (x *Index) parcels(ctx context.Context, which string, ids []string, limit int) ([]Parcel, error) {
+	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), ids, limit, SendDelay, maxKnown)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the outbox: %w", err)
 	}
@@ -77,28 +77,28 @@ func (x *Index) parcels(ctx context.Context, which string, units []string, limit
 	return all, nil
 }
 
-// Sent removes units from the outbox, as they were taken from it. A unit that went into the outbox once more
+// Sent removes tasks from the outbox, as they were taken from it. A task that went into the outbox once more
 // since then, such as with a verdict, stays there. Sent does not wait for the disk: what a crash of the
 // database takes back is sent again, which changes nothing.
 func (x *Index) Sent(ctx context.Context, parcels []Parcel) error {
-	var units []string
+	var ids []string
 	var taken []time.Time
 	for _, p := range parcels {
 		for n, ref := range p.Refs {
-			units, taken = append(units, ref.Unit), append(taken, p.taken[n])
+			ids, taken = append(ids, ref.TaskID), append(taken, p.taken[n])
 		}
 	}
 	batch := &pgx.Batch{} // one transaction
 	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
 	batch.Queue(`UPDATE settle_fleet.unit u SET outbox = NULL
-		FROM unnest($1::text[], $2::timestamptz[]) AS s (id, taken) WHERE u.id = s.id AND u.outbox = s.taken`, units, taken)
+		FROM unnest($1::text[], $2::timestamptz[]) AS s (id, taken) WHERE u.id = s.id AND u.outbox = s.taken`, ids, taken)
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("cannot remove tasks from the outbox: %w", err)
 	}
 	return nil
 }
 
-// Waiting returns those of the sessions that have units which have not ended and which Temporal
+// Waiting returns those of the sessions that have tasks which have not ended and which Temporal
 // was sent.
 func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([]string, error) {
 	rows, err := x.pool.Query(ctx, `SELECT DISTINCT session FROM settle_fleet.unit
@@ -112,7 +112,7 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
-// Idle returns up to limit sessions that have units which have not ended, which Temporal was sent, and which have not
+// Idle returns up to limit sessions that have tasks which have not ended, which Temporal was sent, and which have not
 // changed for a while. The sessions are in the order of their hashes, from the one that follows after, and begin
 // again at the end: calls with the last session of the call before walk through all of them.
 func (x *Index) Idle(
@@ -134,10 +134,10 @@ func (x *Index) Idle(
 const resend = `UPDATE settle_fleet.unit SET outbox = now()
 WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox IS NULL`
 
-// Resend puts the units of a session which have not ended, and which Temporal was sent, into the outbox once more, and
-// returns how many. Temporal ignores signals of tasks that it has. Without a session, Resend takes all units of the
+// Resend puts the tasks of a session which have not ended, and which Temporal was sent, into the outbox once more, and
+// returns how many. Temporal ignores signals of tasks that it has. Without a session, Resend takes all tasks of the
 // queue.
-func (x *Index) Resend(ctx context.Context, queue, session string) (units int64, err error) {
+func (x *Index) Resend(ctx context.Context, queue, session string) (ids int64, err error) {
 	tag, err := x.pool.Exec(ctx, resend, queue, session)
 	if err != nil {
 		return 0, fmt.Errorf("cannot put tasks into the outbox: %w", err)
@@ -149,34 +149,34 @@ func (x *Index) Resend(ctx context.Context, queue, session string) (units int64,
 type Abandonment struct {
 	Queue, Session string
 	By             string    // the requester of the cancellation
-	Before         time.Time // units that were submitted later are not affected
+	Before         time.Time // tasks that were submitted later are not affected
 }
 
-// Abandon cancels the units of a session which have not ended and which Temporal was sent, and returns how
-// many. Units that a worker has had go into the outbox once more, for a worker that ends them. Units that were
+// Abandon cancels the tasks of a session which have not ended and which Temporal was sent, and returns how
+// many. Tasks that a worker has had go into the outbox once more, for a worker that ends them. Tasks that were
 // submitted later go there too, for a workflow of their own.
-func (x *Index) Abandon(ctx context.Context, a Abandonment) (units int64, err error) {
+func (x *Index) Abandon(ctx context.Context, a Abandonment) (ids int64, err error) {
 	result, err := cancelled(a.By)
 	if err != nil {
 		return 0, err
 	}
 	batch := &pgx.Batch{} // one transaction
-	batch.Queue(`UPDATE settle_fleet.unit SET `+cancelUnit+`,
+	batch.Queue(`UPDATE settle_fleet.unit SET `+cancelTask+`,
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE now() END
 		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
 		a.Session, a.By, result, a.Queue, a.Before).
-		Exec(func(tag pgconn.CommandTag) error { units = tag.RowsAffected(); return nil })
+		Exec(func(tag pgconn.CommandTag) error { ids = tag.RowsAffected(); return nil })
 	batch.Queue(resend, a.Queue, a.Session) // these are left
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("cannot cancel the tasks of session %s: %w", a.Session, err)
 	}
-	return units, nil
+	return ids, nil
 }
 
 // Recover raises the fencing epochs of all sessions, also of those that a restored database does not know and that are
-// made again, so that no worker of before can write their logs. It puts the units that have not ended into the
+// made again, so that no worker of before can write their logs. It puts the tasks that have not ended into the
 // outbox, and returns how many they are.
-func (x *Index) Recover(ctx context.Context) (units int64, err error) {
+func (x *Index) Recover(ctx context.Context) (ids int64, err error) {
 	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE settle_fleet.session SET epoch = epoch + $1`, recoverStep); err != nil {
 			return err
@@ -192,13 +192,13 @@ func (x *Index) Recover(ctx context.Context) (units int64, err error) {
 			return err
 		}
 		tag, err := tx.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now() WHERE state <> 'ended'`)
-		units = tag.RowsAffected()
+		ids = tag.RowsAffected()
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot recover the fleet: %w", err)
 	}
-	return units, nil
+	return ids, nil
 }
 
 // epochFloor is above all epochs that sessions have, and above those that sessions began with.

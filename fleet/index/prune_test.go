@@ -53,7 +53,7 @@ func TestSubmitDuringPrune(t *testing.T) {
 	if err := <-submitted; err != nil {
 		t.Fatal(err)
 	}
-	if a := p.Claim(t, "w"); a.Unit != "s/2" {
+	if a := p.Claim(t, "w"); a.TaskID != "s/2" {
 		t.Errorf("a worker gets %+v", a)
 	}
 }

@@ -62,7 +62,7 @@ func TestTasksOfTwoQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := claim(t, p, "s/1", "w")
-	if s, err := p.Index.Standing(t.Context(), "s/2"); err != nil || s.Next == nil || s.Next.Unit != "s/2" {
+	if s, err := p.Index.Standing(t.Context(), "s/2"); err != nil || s.Next == nil || s.Next.TaskID != "s/2" {
 		t.Errorf("the second workflow continues with %+v, %v", s.Next, err)
 	}
 	if b, err := p.Index.Claim(t.Context(), "s/2", "w2"); b != nil || err == nil {
@@ -148,14 +148,14 @@ func TestASessionHasOneTenant(t *testing.T) {
 	}
 }
 
-// TestOneSignalForManyInputs: while Temporal has a unit of the session, Postgres says which one is next.
+// TestOneSignalForManyInputs: while Temporal has a task of the session, Postgres says which one is next.
 func TestOneSignalForManyInputs(t *testing.T) {
 	p := fleettest.New(t, &server)
-	take := func(known bool, units ...string) []index.Parcel {
+	take := func(known bool, statuses ...string) []index.Parcel {
 		t.Helper()
-		parcels, err := p.Index.Take(t.Context(), units)
+		parcels, err := p.Index.Take(t.Context(), statuses)
 		if err != nil || len(parcels) != 1 || parcels[0].Known != known {
-			t.Fatalf("%v: %+v, %v", units, parcels, err)
+			t.Fatalf("%v: %+v, %v", statuses, parcels, err)
 		}
 		return parcels
 	}
@@ -165,8 +165,8 @@ func TestOneSignalForManyInputs(t *testing.T) {
 	}
 	p.Submit(t, fleet.Task{Session: "s", Input: "3", Prompt: "work"})
 	take(true, "s/3")
-	for _, unit := range []string{"s/1", "s/2"} {
-		if err := p.Index.End(t.Context(), *claim(t, p, unit, "w"), done()); err != nil {
+	for _, taskID := range []string{"s/1", "s/2"} {
+		if err := p.Index.End(t.Context(), *claim(t, p, taskID, "w"), done()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,7 @@ type Tenant struct {
 	Name string `json:"tenant"`
 	// Weight is its share against those of the other tenants that have tasks waiting.
 	Weight float64 `json:"weight"`
-	// Queued, Running and Held are its units.
+	// Queued, Running and Held are its tasks.
 	Queued  int `json:"queued"`
 	Running int `json:"running"`
 	Held    int `json:"held,omitempty"`

@@ -93,7 +93,7 @@ func (m *Metrics) Handler() http.Handler {
 	)
 }
 
-// Began counts a unit that the worker has taken.
+// Began counts a task that the worker has taken.
 func (m *Metrics) Began(a fleet.Attempt) {
 	tenant := tenantOf(a)
 	m.running.Inc()
@@ -105,7 +105,7 @@ func (m *Metrics) Began(a fleet.Attempt) {
 	}
 }
 
-// Ended counts a unit that the worker has no longer, which it took so long ago: with a
+// Ended counts a task that the worker has no longer, which it took so long ago: with a
 // result, it has ended, unless it waits for a person.
 func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
 	m.running.Dec()
@@ -114,7 +114,7 @@ func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
 	}
 }
 
-// GivenBack counts a unit that the worker could not run.
+// GivenBack counts a task that the worker could not run.
 func (m *Metrics) GivenBack(a fleet.Attempt) { m.returned.WithLabelValues(tenantOf(a)).Inc() }
 
 func tenantOf(a fleet.Attempt) string { return cmp.Or(a.Task.Tenant, fleet.DefaultTenant) }

@@ -9,27 +9,27 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Size is how many units of a tenant wait, run, and wait for a person.
+// Size is how many tasks of a tenant wait, run, and wait for a person.
 type Size struct {
 	Tenant                string
 	Queued, Running, Held int
 }
 
-// State is what the database knows of the units that have not ended.
+// State is what the database knows of the tasks that have not ended.
 type State struct {
 	Tenants []Size
-	// Outbox is how many units Temporal does not know yet, and OutboxAge how long ago the first of them was submitted.
+	// Outbox is how many tasks Temporal does not know yet, and OutboxAge how long ago the first of them was submitted.
 	Outbox    int
 	OutboxAge time.Duration
 }
 
-// Queue returns the state of the fleet's units.
+// Queue returns the state of the fleet's tasks.
 type Queue func(context.Context) (State, error)
 
 // scrapeTimeout bounds the question of a scrape.
 const scrapeTimeout = 5 * time.Second
 
-// queued collects the fleet's units, and says whether the database could be asked. It also collects the
+// queued collects the fleet's tasks, and says whether the database could be asked. It also collects the
 // counters by tenant, because it knows the tenants: each of them has its series before its first event.
 // A series that begins with its first event hides that event from rate and increase, and a query about
 // events that did not happen finds nothing.
@@ -38,7 +38,7 @@ type queued struct {
 	counters []*prometheus.CounterVec // with the label tenant
 }
 
-func (*queued) units() *prometheus.Desc {
+func (*queued) tasks() *prometheus.Desc {
 	return prometheus.NewDesc(
 		"settle_fleet_units", "Tasks of the whole fleet that have not ended, the same for every worker.",
 		[]string{"state", "tenant"}, nil,
@@ -66,7 +66,7 @@ func (*queued) outboxAge() *prometheus.Desc {
 
 // Describe implements [prometheus.Collector].
 func (q *queued) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{q.units(), q.outbox(), q.outboxAge(), q.up()} {
+	for _, d := range []*prometheus.Desc{q.tasks(), q.outbox(), q.outboxAge(), q.up()} {
 		to <- d // the registry reads it
 	}
 	for _, c := range q.counters {
@@ -91,7 +91,7 @@ func (q *queued) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, s := range state.Tenants {
 		for name, n := range map[string]int{"queued": s.Queued, "running": s.Running, "held": s.Held} {
-			to <- prometheus.MustNewConstMetric(q.units(), prometheus.GaugeValue, float64(n), name, s.Tenant) // the registry reads it
+			to <- prometheus.MustNewConstMetric(q.tasks(), prometheus.GaugeValue, float64(n), name, s.Tenant) // the registry reads it
 		}
 	}
 	to <- prometheus.MustNewConstMetric(q.up(), prometheus.GaugeValue, up) // the registry reads it

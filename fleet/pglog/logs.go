@@ -121,7 +121,7 @@ func (l *Logs) Commits() (n int64) {
 }
 
 // Grant has the next opening of the session use an epoch that was taken for it,
-// such as by an attempt at a unit.
+// such as by an attempt at a task.
 func (l *Logs) Grant(session string, epoch int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

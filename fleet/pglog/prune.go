@@ -22,7 +22,7 @@ type Pruned struct {
 	Held int64
 }
 
-// Prune drops the logs, units and results of the sessions that began on a day
+// Prune drops the logs, tasks and results of the sessions that began on a day
 // before the cutoff, day by day, where none of them has done anything since then.
 func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pruned, err error) {
 	rows, err := pool.Query(

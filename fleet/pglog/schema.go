@@ -80,7 +80,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held, sessionUnits}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held, sessionTasks}
 }
 
 // schedules has the tasks that Temporal's schedules submit.
@@ -95,19 +95,19 @@ CREATE TABLE settle_fleet.schedule (
 );
 `
 
-// held finds the units that wait for a person, and those about whose calls people have decided.
+// held finds the tasks that wait for a person, and those about whose calls people have decided.
 const held = `
 CREATE INDEX unit_held ON settle_fleet.unit (place) WHERE outcome = 'held';
 CREATE INDEX unit_verdicts ON settle_fleet.unit (place) WHERE task ? 'verdicts';
 `
 
-// sessionUnits finds the first unit of a session, whose tenant is the session's.
-const sessionUnits = `
+// sessionTasks finds the first task of a session, whose tenant is the session's.
+const sessionTasks = `
 CREATE INDEX unit_sessions ON settle_fleet.unit (session, place);
 `
 
-// tenants has units belong to one, and counts what each has had: begun is the virtual
-// time at which the last unit of the tenant began, and next when the next one may. The columns slots, begun and next,
+// tenants has tasks belong to one, and counts what each has had: begun is the virtual
+// time at which the last task of the tenant began, and next when the next one may. The columns slots, begun and next,
 // the table worker and the index unit_worker were for the lease, which no program from oldestProgram on uses: the
 // next step that contracts can drop them.
 const tenants = `
@@ -129,15 +129,15 @@ const identity = `
 ALTER TABLE settle_fleet.version ADD COLUMN fleet text NOT NULL DEFAULT gen_random_uuid()::text;
 `
 
-// order finds the units that were submitted last.
+// order finds the tasks that were submitted last.
 const order = `
 CREATE INDEX unit_place ON settle_fleet.unit (place);
 `
 
-// outbox has units that Temporal does not know yet: outbox is when they may be sent. The
+// outbox has tasks that Temporal does not know yet: outbox is when they may be sent. The
 // other columns are generated from the task and its result, so that a program that does not
 // know the columns keeps them right: they are for lists and counts, which then do not read
-// tasks and results. Units from before are sent to Temporal.
+// tasks and results. Tasks from before are sent to Temporal.
 const outbox = `
 ALTER TABLE settle_fleet.unit
 	ADD COLUMN queue    text NOT NULL DEFAULT 'settle',
@@ -161,7 +161,7 @@ CREATE INDEX unit_created ON settle_fleet.unit (created);
 DROP INDEX settle_fleet.unit_queued;
 `
 
-// workspaces has a session's workspace, and a unit's checkpoint with the chunks of its
+// workspaces has a session's workspace, and a task's checkpoint with the chunks of its
 // bundle.
 const workspaces = `
 CREATE TABLE settle_fleet.workspace (
@@ -361,7 +361,7 @@ CREATE TABLE settle_fleet.key (
 ) WITH (fillfactor = 50);
 `
 
-// budgets bounds what batches of units take, and counts that.
+// budgets bounds what batches of tasks take, and counts that.
 const budgets = `
 CREATE TABLE settle_fleet.budget (
 	batch        text PRIMARY KEY,

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// claimed opens a session's log with an epoch that was taken for it, as for an attempt at a unit.
+// claimed opens a session's log with an epoch that was taken for it, as for an attempt at a task.
 func claimed(t *testing.T, logs *Logs, pool *pgxpool.Pool, session string) *sessionLog {
 	t.Helper()
 	var epoch int64

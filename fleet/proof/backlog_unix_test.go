@@ -124,15 +124,15 @@ func (c *crew) killOne(ctx context.Context, r *rand.Rand) (took []time.Duration)
 	return took
 }
 
-// checkBacklog checks what the units and logs say, and what the calls counted.
-func (c *crew) checkBacklog(ended []fleet.Unit, lost int) {
+// checkBacklog checks what the tasks and logs say, and what the calls counted.
+func (c *crew) checkBacklog(ended []fleet.TaskStatus, lost int) {
 	c.t.Helper()
 	runs := counted(c.t, filepath.Join(c.work, "calls"))
 	fleettest.CheckOnce(c.t, runs)
 	sessions, deaths := map[string]bool{}, 0
 	for _, u := range ended {
 		if u.Result == nil || u.Result.Outcome != event.Completed {
-			c.t.Errorf("unit %s: %+v", u.ID, u.Result)
+			c.t.Errorf("task %s: %+v", u.ID, u.Result)
 		}
 		deaths += u.Lost
 		sessions[u.Task.Session] = true
@@ -147,6 +147,6 @@ func (c *crew) checkBacklog(ended []fleet.Unit, lost int) {
 	}
 	c.t.Logf("%d sessions, %d completed turns, %d calls, %d lost attempts", len(sessions), turns, len(runs), deaths)
 	if len(ended) != *backlog || turns != *backlog || deaths != lost {
-		c.t.Errorf("%d of %d units, %d turns, %d of %d lost attempts", len(ended), *backlog, turns, deaths, lost)
+		c.t.Errorf("%d of %d tasks, %d turns, %d of %d lost attempts", len(ended), *backlog, turns, deaths, lost)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDatabaseFaults: the database crashes and stands still, workers are cut off from
-// it, hear nothing of what it has done, and die. When all of that is over, each unit has
+// it, hear nothing of what it has done, and die. When all of that is over, each task has
 // ended once and completed, and no call ran twice.
 func TestDatabaseFaults(t *testing.T) {
 	c := newCrew(t)

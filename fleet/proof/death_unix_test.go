@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	units  = flag.Int("units", 150, "how many turns TestWorkersDie runs")
+	tasks  = flag.Int("tasks", 150, "how many turns TestWorkersDie runs")
 	seed   = flag.Uint64("seed", 1, "what it draws with")
 	faulty = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
 	handy  = flag.Int("handy", 40, "how many turns TestHandsFaults runs")
@@ -38,7 +38,7 @@ var (
 	pause = flag.Duration(
 		"pause",
 		0,
-		"how long to wait between deaths: without, a unit's next worker may die before it has settled the log",
+		"how long to wait between deaths: without, a task's next worker may die before it has settled the log",
 	)
 	patience = flag.Duration("patience", 3*time.Minute, "how long a test may take")
 )
@@ -81,7 +81,7 @@ type crew struct {
 	// program is what workers are started from: this one, or that of another version.
 	program string
 	dir     string
-	work    string // the directory of the units
+	work    string // the directory of the tasks
 	hands   string // theirs, if they have some
 	all     []*process
 	alive   []*process
@@ -151,19 +151,19 @@ func (c *crew) start(env ...string) *process {
 // signal sends one that the process may be too dead for.
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// held returns the units that a worker runs.
-func (c *crew) held(ctx context.Context, id string) (units []string) {
+// held returns the tasks that a worker runs.
+func (c *crew) held(ctx context.Context, id string) (tasks []string) {
 	c.t.Helper()
-	if err := c.place.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&units); err != nil {
+	if err := c.place.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&tasks); err != nil {
 		c.t.Fatal(err)
 	}
-	return units
+	return tasks
 }
 
-// moved returns how many of the units another worker has taken.
-func (c *crew) moved(ctx context.Context, units []string, from string) (n int) {
+// moved returns how many of the tasks another worker has taken.
+func (c *crew) moved(ctx context.Context, tasks []string, from string) (n int) {
 	c.t.Helper()
-	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`, units, from).Scan(&n); err != nil {
+	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`, tasks, from).Scan(&n); err != nil {
 		c.t.Fatal(err)
 	}
 	return n
@@ -216,14 +216,14 @@ func (c *crew) strike(ctx context.Context, r *rand.Rand) {
 }
 
 // TestWorkersDie: workers are killed and stopped at random while they run turns with
-// commands. Each unit ends once and completes, no input is lost, no call runs twice,
-// and a worker that was stopped for too long says that others have its units.
+// commands. Each task ends once and completes, no input is lost, no call runs twice,
+// and a worker that was stopped for too long says that others have its tasks.
 func TestWorkersDie(t *testing.T) {
 	c := newCrew(t)
 	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
-	c.submit(*units)
+	c.submit(*tasks)
 	r := rand.New(rand.NewPCG(*seed, 0))
 	began := time.Now()
 	for {
@@ -240,7 +240,7 @@ func TestWorkersDie(t *testing.T) {
 	ended := c.place.Await(ctx, t)
 	t.Logf(
 		"%d turns in %s while %d workers died or were stopped",
-		*units,
+		*tasks,
 		time.Since(began).Round(time.Second),
 		len(c.deaths),
 	)
@@ -248,7 +248,7 @@ func TestWorkersDie(t *testing.T) {
 	c.refused(ctx)
 }
 
-// refused waits until the workers that were woken have said that others have their units.
+// refused waits until the workers that were woken have said that others have their tasks.
 func (c *crew) refused(ctx context.Context) {
 	c.t.Helper()
 	for _, p := range c.woken {
@@ -302,8 +302,8 @@ func (c *crew) end() {
 	}
 }
 
-// check compares what the units say, their logs, and what the commands counted.
-func (c *crew) check(ended []fleet.Unit) {
+// check compares what the tasks say, their logs, and what the commands counted.
+func (c *crew) check(ended []fleet.TaskStatus) {
 	c.t.Helper()
 	runs := counted(c.t, filepath.Join(c.work, "calls"))
 	fleettest.CheckOnce(c.t, runs)
@@ -312,7 +312,7 @@ func (c *crew) check(ended []fleet.Unit) {
 	for _, u := range ended {
 		if u.Result == nil || u.Result.Outcome != event.Completed ||
 			u.Result.Answer != fmt.Sprintf("done after %d calls", calls) {
-			c.t.Errorf("unit %s: %+v", u.ID, u.Result)
+			c.t.Errorf("task %s: %+v", u.ID, u.Result)
 		}
 		events := c.place.Events(c.t, u.Task.Session)
 		if u.Attempt > 1 {
@@ -322,7 +322,7 @@ func (c *crew) check(ended []fleet.Unit) {
 		slowest = max(slowest, c.settled(events))
 	}
 	c.t.Logf(
-		"%d units moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death",
+		"%d tasks moved to another worker; %d calls have unknown effects; the slowest was settled %s after its worker's death",
 		moved,
 		unknown,
 		slowest.Round(time.Millisecond),
@@ -332,7 +332,7 @@ func (c *crew) check(ended []fleet.Unit) {
 // compare checks that a call that says that it completed ran, and that one that says that
 // it had no effects did not. It returns how many nobody knows of. The model asks for a call
 // anew that was cut off before it was complete.
-func (c *crew) compare(u fleet.Unit, events []event.Event, runs map[string]int) (unknown int) {
+func (c *crew) compare(u fleet.TaskStatus, events []event.Event, runs map[string]int) (unknown int) {
 	c.t.Helper()
 	began, none := map[string]bool{}, map[string]bool{}
 	for _, e := range events {

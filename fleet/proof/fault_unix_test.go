@@ -18,7 +18,7 @@ type fault struct {
 }
 
 // suffer lets each of the faults happen, and then others of them at random, until there
-// are so few units that they are to end undisturbed. Then it waits for these.
+// are so few tasks that they are to end undisturbed. Then it waits for these.
 func (c *crew) suffer(ctx context.Context, r *rand.Rand, all []fault) {
 	c.t.Helper()
 	began, happened := time.Now(), map[string]int{}
@@ -33,11 +33,11 @@ func (c *crew) suffer(ctx context.Context, r *rand.Rand, all []fault) {
 		happened[f.name]++
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 	}
-	c.await(ctx, "all units end", func() bool { return c.unended(ctx) == 0 })
+	c.await(ctx, "all tasks end", func() bool { return c.unended(ctx) == 0 })
 	c.t.Logf("it took %s: %s", time.Since(began).Round(time.Second), fmt.Sprint(happened))
 }
 
-// unended returns how many units have not ended. The database may be away.
+// unended returns how many tasks have not ended. The database may be away.
 func (c *crew) unended(ctx context.Context) (n int) {
 	c.t.Helper()
 	c.await(ctx, "the database answers", func() bool {
@@ -118,13 +118,13 @@ func workerDies() fault {
 	}}
 }
 
-// prove runs units in a crew while faults happen, and checks what became of them.
-func (c *crew) prove(t *testing.T, units int, seed uint64, all []fault) {
+// prove runs tasks in a crew while faults happen, and checks what became of them.
+func (c *crew) prove(t *testing.T, tasks int, seed uint64, all []fault) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	defer cancel()
 	defer c.end()
-	c.submit(units)
+	c.submit(tasks)
 	c.suffer(ctx, rand.New(rand.NewPCG(seed, 1)), all)
 	c.check(c.place.Await(ctx, t))
 }

@@ -13,7 +13,7 @@ import (
 
 // TestHandsFaults: commands run at hands on another machine. Hands die and stand still,
 // workers are cut off from them, die and stand still. When all of that is over, each
-// unit has ended once and completed, no call ran twice, and no hands are left.
+// task has ended once and completed, no call ran twice, and no hands are left.
 func TestHandsFaults(t *testing.T) {
 	c := newCrew(t)
 	host := handstest.New(t, c.work)

@@ -78,7 +78,7 @@ func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
 }
 
 // TestDeathAtEveryEvent: a worker is killed right after the n-th event of a turn, for
-// each n, and another one stopped there until others have its unit. Each unit has ended
+// each n, and another one stopped there until others have its task. Each task has ended
 // once and completed, and no call ran twice.
 func TestDeathAtEveryEvent(t *testing.T) {
 	c := newCrew(t)
@@ -126,7 +126,7 @@ func TestDeathAtEveryEvent(t *testing.T) {
 }
 
 // bury takes those out of the crew that have come to their last event, and notes which
-// units they had. Those that were only stopped go on when others have these, and end.
+// tasks they had. Those that were only stopped go on when others have these, and end.
 func (c *crew) bury(ctx context.Context, met map[*process][]string) {
 	for _, p := range slices.Clone(c.alive) {
 		if _, known := met[p]; known || !strings.Contains(p.said(), lastWords) {

@@ -125,7 +125,7 @@ func (n *network) cuts(server, at string) (all []fault) {
 
 // TestNetworkCuts: workers are on machines of their own as far as the network goes, and are cut
 // off from the database and from the hands: packets are lost, no connection ends, and none
-// can be made. Workers die. When all of that is over, each unit has ended once and completed,
+// can be made. Workers die. When all of that is over, each task has ended once and completed,
 // and no call ran twice.
 func TestNetworkCuts(t *testing.T) {
 	c, n := newCrew(t), newNetwork(t)

@@ -35,7 +35,7 @@ func TestRollingRestart(t *testing.T) {
 	c.check(ended)
 	for _, u := range ended {
 		if u.Attempt != 1 || u.Result.Turns != 1 {
-			t.Errorf("unit %s had %d attempts and %d turns", u.ID, u.Attempt, u.Result.Turns)
+			t.Errorf("task %s had %d attempts and %d turns", u.ID, u.Attempt, u.Result.Turns)
 		}
 		for _, e := range c.place.Events(t, u.Task.Session) {
 			if e.Kind() == event.KindTurnAborted {
@@ -44,6 +44,6 @@ func TestRollingRestart(t *testing.T) {
 		}
 	}
 	if aborted > 0 || len(ended) != restarted {
-		t.Errorf("%d turns were aborted, of %d units", aborted, len(ended))
+		t.Errorf("%d turns were aborted, of %d tasks", aborted, len(ended))
 	}
 }

@@ -2,7 +2,7 @@
 # Runs TestClockSkew: go test is given a package time whose clock is wrong by the
 # seconds in $FLEET_PROOF_SKEW. It builds everything anew, which takes minutes.
 #
-#   fleet/proof/skew.sh [FLAG…]      -units N, -seed N
+#   fleet/proof/skew.sh [FLAG…]      -tasks N, -seed N
 set -eu
 cd "$(dirname "$0")"
 dir=$(mktemp -d)

@@ -12,7 +12,7 @@ import (
 // obeys it.
 const skewVar = "FLEET_PROOF_SKEW"
 
-// TestClockSkew: the clocks of the workers differ by hours, and workers die. Each unit has
+// TestClockSkew: the clocks of the workers differ by hours, and workers die. Each task has
 // ended once and completed, and no call ran twice.
 func TestClockSkew(t *testing.T) {
 	c := newCrew(t)
@@ -20,9 +20,9 @@ func TestClockSkew(t *testing.T) {
 		hours := []int{-3, 0, 5}[len(c.all)%3]
 		return []string{fmt.Sprintf("%s=%d", skewVar, hours*3600)}
 	}
-	c.prove(t, *units, *seed, []fault{workerDies(), workerStops(), workerDies()})
+	c.prove(t, *tasks, *seed, []fault{workerDies(), workerStops(), workerDies()})
 	early, late := 0, 0
-	for n := range *units {
+	for n := range *tasks {
 		for _, e := range c.place.Events(t, name(n)) {
 			switch off := time.Until(e.At); {
 			case off < -time.Hour:

@@ -11,7 +11,7 @@ import (
 // TestTemporalFaults: Temporal is replaced by an empty server, as after a loss of its state, and settle-fleet recover
 // submits what Postgres knows; Temporal stands still; workers
 // are cut off from it, hear nothing of what it has done, and die. When all of that is
-// over, each unit has ended once and completed, and no call ran twice.
+// over, each task has ended once and completed, and no call ran twice.
 func TestTemporalFaults(t *testing.T) {
 	c := newCrew(t)
 	var gates []*gate

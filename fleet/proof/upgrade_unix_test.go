@@ -27,7 +27,7 @@ var old = flag.String(
 const upgraded = 90
 
 // TestRollingUpgrade: the database is migrated while workers run turns, and then the
-// workers are replaced, one after the other. Each unit has ended once and completed, no
+// workers are replaced, one after the other. Each task has ended once and completed, no
 // worker was lost, and no call ran twice.
 func TestRollingUpgrade(t *testing.T) {
 	c := newCrew(t)
@@ -58,7 +58,7 @@ func TestRollingUpgrade(t *testing.T) {
 	for _, u := range ended {
 		moved += u.Attempt - 1
 		if u.Lost > 0 && *old == "" { // an older version may have had faults
-			t.Errorf("unit %s lost %d workers", u.ID, u.Lost)
+			t.Errorf("task %s lost %d workers", u.ID, u.Lost)
 		}
 	}
 	if moved == 0 {
@@ -66,7 +66,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// submitOld makes the tables of the older version, and submits the units with it.
+// submitOld makes the tables of the older version, and submits the tasks with it.
 func (c *crew) submitOld() {
 	c.t.Helper()
 	var lines strings.Builder

@@ -64,8 +64,8 @@ func benchmarkTurns(b *testing.B, slots int) {
 	go func() { ended <- w.Run(ctx) }() // it is waited for below
 	wait, stop := context.WithTimeout(b.Context(), 10*time.Minute)
 	defer stop()
-	for units := p.Await(wait, b); len(units) != b.N; {
-		b.Fatalf("%d units", len(units))
+	for statuses := p.Await(wait, b); len(statuses) != b.N; {
+		b.Fatalf("%d tasks", len(statuses))
 	}
 	b.StopTimer()
 	cancel()
@@ -143,17 +143,17 @@ func BenchmarkCancel(b *testing.B) {
 	var took []time.Duration
 	b.ResetTimer()
 	for n := range b.N {
-		unit, began := fmt.Sprintf("s%d/1", n), time.Now()
+		taskID, began := fmt.Sprintf("s%d/1", n), time.Now()
 		asked := make(chan error, 1)
 		go func() { // it is waited for below
-			open, err := p.Engine.Cancel(b.Context(), unit, "bench")
+			open, err := p.Engine.Cancel(b.Context(), taskID, "bench")
 			if err == nil && !open {
-				err = fmt.Errorf("%s had ended", unit)
+				err = fmt.Errorf("%s had ended", taskID)
 			}
 			asked <- err
 		}()
 		for ended := false; !ended; time.Sleep(time.Millisecond) {
-			u, err := p.Engine.State(b.Context(), unit)
+			u, err := p.Engine.State(b.Context(), taskID)
 			if err != nil {
 				b.Fatal(err)
 			}

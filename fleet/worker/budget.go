@@ -9,27 +9,27 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Budgets bound what the units of a batch take together.
+// Budgets bound what the tasks of a batch take together.
 type Budgets interface {
-	// Spent records the usage of a unit so far, without waiting, and returns the cause
+	// Spent records the usage of a task so far, without waiting, and returns the cause
 	// with which it must end; nil if it can continue.
-	Spent(batch, unit string, sum event.Summary) *event.Cause
-	// Settle is Spent that waits until what the unit has taken is stored.
-	Settle(ctx context.Context, batch, unit string, sum event.Summary) (*event.Cause, error)
+	Spent(batch, taskID string, sum event.Summary) *event.Cause
+	// Settle is Spent that waits until what the task has taken is stored.
+	Settle(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error)
 }
 
-// budgeted reports whether the unit may have a budget.
+// budgeted reports whether the task may have a budget.
 func (r *run) budgeted() bool {
 	return r.worker.config.Budgets != nil && r.attempt.Task.Batch != ""
 }
 
-// guardBudget returns an error that has the unit end before it begins, if its batch
+// guardBudget returns an error that has the task end before it begins, if its batch
 // has nothing left.
 func (r *run) guardBudget() error {
 	if !r.budgeted() {
 		return nil
 	}
-	cause, err := r.worker.config.Budgets.Settle(r.life, r.attempt.Task.Batch, r.attempt.Unit, event.Summary{})
+	cause, err := r.worker.config.Budgets.Settle(r.life, r.attempt.Task.Batch, r.attempt.TaskID, event.Summary{})
 	switch {
 	case err != nil:
 		return &unsettledError{err}
@@ -39,7 +39,7 @@ func (r *run) guardBudget() error {
 	return nil
 }
 
-// unsettledError reports that it is unknown whether a unit can begin: another worker must
+// unsettledError reports that it is unknown whether a task can begin: another worker must
 // find out.
 type unsettledError struct{ err error }
 
@@ -52,22 +52,22 @@ func (r *run) bound(c *settle.SessionConfig) {
 		c.Limits.Outside = func(turn event.Summary) *event.Cause {
 			sum := r.before
 			sum.Join(turn)
-			return r.worker.config.Budgets.Spent(r.attempt.Task.Batch, r.attempt.Unit, sum)
+			return r.worker.config.Budgets.Spent(r.attempt.Task.Batch, r.attempt.TaskID, sum)
 		}
 	}
 }
 
-// account stores what the unit took in all.
+// account stores what the task took in all.
 func (r *run) account(ctx context.Context, result *fleet.Result) {
 	if result == nil || !r.budgeted() {
 		return
 	}
-	if _, err := r.worker.config.Budgets.Settle(ctx, r.attempt.Task.Batch, r.attempt.Unit, result.Summary); err != nil {
+	if _, err := r.worker.config.Budgets.Settle(ctx, r.attempt.Task.Batch, r.attempt.TaskID, result.Summary); err != nil {
 		r.logger.Warn("what the task took may not count for its batch", "error", err)
 	}
 }
 
-// spent returns the cause with which a batch's budget ends a unit.
+// spent returns the cause with which a batch's budget ends a task.
 func spent(err error) *event.Cause {
 	if cause := (*event.Cause)(nil); errors.As(err, &cause) && cause.Reason == event.LimitReached {
 		return cause

@@ -36,7 +36,7 @@ func (m metered) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ch
 
 // runBatch runs tasks of a batch that has a budget, one after the other, each with so
 // many calls.
-func runBatch(t *testing.T, tasks, calls int) (units []fleet.Unit, left budget.Budget) {
+func runBatch(t *testing.T, tasks, calls int) (statuses []fleet.TaskStatus, left budget.Budget) {
 	t.Helper()
 	p := newPlace(t)
 	if err := budget.Set(t.Context(), p.Pool, budget.Budget{Batch: "b", Tokens: 250}); err != nil {
@@ -66,31 +66,31 @@ func runBatch(t *testing.T, tasks, calls int) (units []fleet.Unit, left budget.B
 	)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	units = p.Await(ctx, t)
+	statuses = p.Await(ctx, t)
 	stop()
 	left, _, err := budget.Of(t.Context(), p.Pool, "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return units, left
+	return statuses, left
 }
 
 // TestABatchEndsAtItsBudget: the tasks that wait then end as what they are, without a
 // request.
 func TestABatchEndsAtItsBudget(t *testing.T) {
-	units, left := runBatch(t, 8, 0)
+	statuses, left := runBatch(t, 8, 0)
 	completed := 0
-	for n, u := range units {
+	for n, u := range statuses {
 		r := u.Result
 		switch {
 		case r.Outcome == event.Completed && r.Summary.Usage.Input == 90:
 			completed++
 		case r.Outcome != event.Aborted || r.Reason != event.LimitReached || r.Turns != 0 || !strings.Contains(r.Message, "300 of the 250 tokens"):
-			t.Errorf("unit %d: %+v", n, r)
+			t.Errorf("task %d: %+v", n, r)
 		}
 	}
 	if completed != 3 {
-		t.Errorf("%d units completed", completed)
+		t.Errorf("%d tasks completed", completed)
 	}
 	if left.SpentTokens != 300 {
 		t.Errorf("%+v", left)
@@ -99,8 +99,8 @@ func TestABatchEndsAtItsBudget(t *testing.T) {
 
 // TestARunningTaskEndsWithItsBatch, before its next request, and what it took counts.
 func TestARunningTaskEndsWithItsBatch(t *testing.T) {
-	units, left := runBatch(t, 1, 1_000_000)
-	r := units[0].Result
+	statuses, left := runBatch(t, 1, 1_000_000)
+	r := statuses[0].Result
 	if r.Outcome != event.Aborted || r.Reason != event.LimitReached || r.Summary.Usage.Input < 270 ||
 		!strings.Contains(r.Message, "of its budget") {
 		t.Errorf("%+v", r)

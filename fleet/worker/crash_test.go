@@ -131,9 +131,9 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	stop = start(t, Config{ID: session + "-second", Engine: p.Engine, Logs: p.Logs, Session: config, Slots: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	units := p.Await(ctx, t)
+	statuses := p.Await(ctx, t)
 	stop()
-	u := units[slices.IndexFunc(units, func(u fleet.Unit) bool { return u.Task.Session == session })]
+	u := statuses[slices.IndexFunc(statuses, func(u fleet.TaskStatus) bool { return u.Task.Session == session })]
 	if u.Result.Outcome != event.Completed || !strings.HasPrefix(u.Result.Answer, "done after ") || u.Attempt != 2 {
 		t.Errorf("%+v, %+v", u, u.Result)
 	}
@@ -199,7 +199,7 @@ func follow(t *testing.T, p *fleettest.Place, session string, kind event.Kind) {
 	t.Fatalf("session %s has no %s", session, kind)
 }
 
-// TestCancel ends a unit that runs, and says who asked for it.
+// TestCancel ends a task that runs, and says who asked for it.
 func TestCancel(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
@@ -216,8 +216,8 @@ func TestCancel(t *testing.T) {
 	)
 	follow(t, p, "s000", event.KindAttemptStarted)
 	p.Submit(t, tasks(2)[1:]...)
-	for _, unit := range []string{"s000/1", "s001/1"} { // one runs, one waits
-		if ok, err := p.Engine.Cancel(t.Context(), unit, "ada"); !ok || err != nil {
+	for _, taskID := range []string{"s000/1", "s001/1"} { // one runs, one waits
+		if ok, err := p.Engine.Cancel(t.Context(), taskID, "ada"); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelOfWhatWasGivenBack: the unit has had a turn, and its result has that.
+// TestCancelOfWhatWasGivenBack: the task has had a turn, and its result has that.
 func TestCancelOfWhatWasGivenBack(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
@@ -256,8 +256,8 @@ func TestCancelOfWhatWasGivenBack(t *testing.T) {
 	p.Events(t, "s000")
 }
 
-// TestAUnitThatKillsItsWorkers fails in the end, and its log is settled.
-func TestAUnitThatKillsItsWorkers(t *testing.T) {
+// TestATaskThatKillsItsWorkers fails in the end, and its log is settled.
+func TestATaskThatKillsItsWorkers(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 1, Delay: time.Hour}, &r)

@@ -1,4 +1,4 @@
-// Package worker runs the units that an engine gives it, each in its session:
+// Package worker runs the tasks that an engine gives it, each in its session:
 //
 //	activity  ─► Attempt ─► open the session with its epoch (recovery ends a dead worker's turn)
 //	                └─► state of the input in the log:
@@ -9,7 +9,7 @@
 //	             ─► turn ends ─► session closes ─► Complete
 //
 // A worker that Temporal has not heard for too long, or whose epoch is old, ends the session's work, reports
-// that, and leaves the unit to its new worker. A turn that ended only because its worker
+// that, and leaves the task to its new worker. A turn that ended only because its worker
 // stops continues on another worker.
 //
 // Files:

@@ -41,8 +41,8 @@ func newWorker(
 	return w
 }
 
-// TestAUnitThatNoWorkerCanBegin goes back some times, and then fails with the last reason, unless that is the worker's.
-func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
+// TestATaskThatNoWorkerCanBegin goes back some times, and then fails with the last reason, unless that is the worker's.
+func TestATaskThatNoWorkerCanBegin(t *testing.T) {
 	p := fleettest.New(t, &server)
 	var r fleettest.Record
 	agent := sessions(t, fleettest.Model{}, &r)
@@ -64,15 +64,15 @@ func TestAUnitThatNoWorkerCanBegin(t *testing.T) {
 			a := p.Claim(t, "w")
 			a.GivenBack = before
 			w.attempt(t.Context(), a, nil)
-			s, err := p.Index.Standing(t.Context(), a.Unit)
+			s, err := p.Index.Standing(t.Context(), a.TaskID)
 			if err != nil || s.Seq != a.Seq {
 				t.Errorf("the log of %s has grown from %d to %d, %v", session, a.Seq, s.Seq, err)
 			}
-			u, err := p.Index.State(t.Context(), a.Unit)
+			u, err := p.Index.State(t.Context(), a.TaskID)
 			switch {
 			case err != nil:
 				t.Fatal(err)
-			case before == 0 || session == "foreign": // which says nothing about the unit
+			case before == 0 || session == "foreign": // which says nothing about the task
 				if u.State != fleet.Queued {
 					t.Errorf("%+v, %+v", u, u.Result)
 				}
@@ -92,8 +92,8 @@ func (mute) Complete(context.Context, fleet.Attempt, *fleet.Result) error {
 	return errors.New("unreachable")
 }
 
-// TestABegunUnitThatNoWorkerCanBegin ends as its log says, and leaves no inputs to the session's next unit.
-func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
+// TestABegunTaskThatNoWorkerCanBegin ends as its log says, and leaves no inputs to the session's next task.
+func TestABegunTaskThatNoWorkerCanBegin(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		accepted, ran bool // how far the first worker comes
@@ -129,7 +129,7 @@ func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
 				leave(t, w, a, agent)
 			}
 			if c.cancelled {
-				if _, err := p.Index.Cancel(t.Context(), a.Unit, "ada"); err != nil {
+				if _, err := p.Index.Cancel(t.Context(), a.TaskID, "ada"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -137,7 +137,7 @@ func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
 			a = p.Claim(t, "w")
 			a.GivenBack = maxGivenBack
 			w.attempt(t.Context(), a, nil)
-			u, err := p.Index.State(t.Context(), a.Unit)
+			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
 				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
 			}
@@ -148,9 +148,9 @@ func TestABegunUnitThatNoWorkerCanBegin(t *testing.T) {
 	}
 }
 
-// TestACancelledUnitEndsOnAnyWorker ends a cancelled unit at the first worker that claims it, also one that
+// TestACancelledTaskEndsOnAnyWorker ends a cancelled task at the first worker that claims it, also one that
 // cannot begin it, such as a worker of another tenant.
-func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
+func TestACancelledTaskEndsOnAnyWorker(t *testing.T) {
 	foreign := &fleet.ForeignError{Err: errors.New("not of this worker")}
 	for _, c := range []struct {
 		name          string
@@ -190,15 +190,15 @@ func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
 				broken = true
 				w.attempt(t.Context(), a, nil)
 			}
-			if _, err := p.Index.Cancel(t.Context(), a.Unit, "ada"); err != nil {
+			if _, err := p.Index.Cancel(t.Context(), a.TaskID, "ada"); err != nil {
 				t.Fatal(err)
 			}
-			if u, err := p.Index.State(t.Context(), a.Unit); err != nil || u.State == fleet.Ended {
+			if u, err := p.Index.State(t.Context(), a.TaskID); err != nil || u.State == fleet.Ended {
 				t.Fatalf("before the next worker: %+v, %v", u, err)
 			}
 			broken = true
 			w.attempt(t.Context(), p.Claim(t, "w"), nil)
-			u, err := p.Index.State(t.Context(), a.Unit)
+			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
 				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
 			}
@@ -211,7 +211,7 @@ func TestACancelledUnitEndsOnAnyWorker(t *testing.T) {
 	}
 }
 
-// runUnreported runs the unit on a worker that dies before it reports the unit's end.
+// runUnreported runs the task on a worker that dies before it reports the task's end.
 func runUnreported(t *testing.T, p *fleettest.Place, w *Worker, a fleet.Attempt) {
 	t.Helper()
 	w.config.Engine = mute{}
@@ -219,7 +219,7 @@ func runUnreported(t *testing.T, p *fleettest.Place, w *Worker, a fleet.Attempt)
 	w.config.Engine = ender{place: p}
 }
 
-// leave has the unit's input wait in the log, as a worker leaves it that ends before the turn.
+// leave has the task's input wait in the log, as a worker leaves it that ends before the turn.
 func leave(
 	t *testing.T, w *Worker, a fleet.Attempt,
 	agent func(context.Context, fleet.Attempt) (settle.SessionConfig, error),
@@ -284,7 +284,7 @@ func TestAWaitForALimitIsProgress(t *testing.T) {
 	}()
 	seen := map[Progress]bool{} // of the same log
 	for ctx, events := t.Context(), uint64(0); len(seen) < 3 && ctx.Err() == nil; {
-		now, runs := w.progress(a.Unit).(Progress)
+		now, runs := w.progress(a.TaskID).(Progress)
 		if !runs || now.Waited == 0 {
 			continue
 		}
@@ -296,7 +296,7 @@ func TestAWaitForALimitIsProgress(t *testing.T) {
 	}
 	close(open)
 	<-ended
-	if u, err := p.Index.State(t.Context(), a.Unit); err != nil || u.State != fleet.Ended {
+	if u, err := p.Index.State(t.Context(), a.TaskID); err != nil || u.State != fleet.Ended {
 		t.Errorf("%+v, %v", u, err)
 	}
 }

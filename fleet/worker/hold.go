@@ -19,7 +19,7 @@ var errHeld = errors.New("a call waits for a person")
 // byHold is who ends such a turn.
 const byHold = "worker, since a call waits for a person"
 
-// holder is the Approver of a unit's calls: no person can answer while the turn runs. When nothing
+// holder is the Approver of a task's calls: no person can answer while the turn runs. When nothing
 // else of the turn runs any more, the turn ends, and the log has the call as a held one:
 //
 //	approval.requested ─► other calls end ─► turn.aborted (shutdown) ─► held ─► verdict ─► a new turn
@@ -125,7 +125,7 @@ func heldCalls(state event.State, ours []*event.Turn, verdicts []fleet.Verdict) 
 }
 
 // decide submits the verdicts that the log does not have, and reports whether there were some. They
-// wait for the input that continues the unit, so that one turn runs all calls that were approved.
+// wait for the input that continues the task, so that one turn runs all calls that were approved.
 func (r *run) decide(s *settle.Session) (some bool, err error) {
 	for n, v := range r.attempt.Verdicts {
 		var waits bool
@@ -149,7 +149,7 @@ func (r *run) decide(s *settle.Session) (some bool, err error) {
 	return some, nil
 }
 
-// hold is the result of a unit that waits for a person.
+// hold is the result of a task that waits for a person.
 func (p progress) hold(held []fleet.HeldCall) *fleet.Result {
 	r := p.ended(&event.Cause{Outcome: event.Completed})
 	r.Outcome, r.Held = fleet.OutcomeHeld, held

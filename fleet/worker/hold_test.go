@@ -49,11 +49,11 @@ func (judge) Remember(settle.Approval) {}
 
 // person is what gives verdicts.
 type person interface {
-	Answer(ctx context.Context, unit string, v fleet.Verdict) (queued bool, err error)
+	Answer(ctx context.Context, taskID string, v fleet.Verdict) (queued bool, err error)
 }
 
-// answer gives a verdict about the n-th held call of a unit.
-func answer(t *testing.T, p *fleettest.Place, u fleet.Unit, n int, v event.Verdict) (queued bool, err error) {
+// answer gives a verdict about the n-th held call of a task.
+func answer(t *testing.T, p *fleettest.Place, u fleet.TaskStatus, n int, v event.Verdict) (queued bool, err error) {
 	t.Helper()
 	if u.State != fleet.Held || len(u.Result.Held) <= n {
 		t.Fatalf("it does not wait for a person: %+v, %+v", u, u.Result)
@@ -83,8 +83,8 @@ func TestHeldCallRunsOnceWhenApproved(t *testing.T) {
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"}, fleet.Task{Session: "other", Prompt: "work"})
 	session := asking(t, fleettest.Model{Calls: 1, Call: r.Call}, &r)
 	start(t, Config{ID: "w1", Engine: p.Engine, Logs: p.Logs, Session: session, Slots: 1, Hold: true})
-	units := p.Await(t.Context(), t) // the only slot is given back twice
-	for _, u := range units {
+	tasks := p.Await(t.Context(), t) // the only slot is given back twice
+	for _, u := range tasks {
 		if u.State != fleet.Held || u.Result.Outcome != fleet.OutcomeHeld || len(r.Runs()) > 0 {
 			t.Errorf("%+v, %+v, %v", u, u.Result, r.Runs())
 		}
@@ -92,7 +92,7 @@ func TestHeldCallRunsOnceWhenApproved(t *testing.T) {
 	var errs [2]error
 	var both sync.WaitGroup
 	for n := range errs {
-		both.Go(func() { _, errs[n] = answer(t, p, units[0], 0, []event.Verdict{event.Approved, event.Denied}[n]) })
+		both.Go(func() { _, errs[n] = answer(t, p, tasks[0], 0, []event.Verdict{event.Approved, event.Denied}[n]) })
 	}
 	both.Wait()
 	late := (*index.AnsweredError)(nil)
@@ -104,7 +104,7 @@ func TestHeldCallRunsOnceWhenApproved(t *testing.T) {
 		ran = 0
 	}
 	p.Await(t.Context(), t)
-	u, err := p.Index.State(t.Context(), units[0].ID)
+	u, err := p.Index.State(t.Context(), tasks[0].ID)
 	if err != nil || u.State != fleet.Ended || u.Result.Outcome != event.Completed || u.Result.Turns != 2 ||
 		len(u.Result.Held) > 0 || u.Attempt != 2 || u.Lost != 0 {
 		t.Errorf("%+v, %+v, %v", u, u.Result, err)
@@ -112,7 +112,7 @@ func TestHeldCallRunsOnceWhenApproved(t *testing.T) {
 	if n := r.Runs()[fleettest.Token("s", 1)]; n != ran {
 		t.Errorf("the call ran %d times, not %d", n, ran)
 	}
-	_, err = answer(t, p, units[0], 0, event.Approved)
+	_, err = answer(t, p, tasks[0], 0, event.Approved)
 	if !errors.As(err, &late) || !strings.Contains(err.Error(), "before by ada; nothing was run") {
 		t.Errorf("a late verdict: %v", err)
 	}
@@ -271,8 +271,8 @@ func TestVerdictWhileTheSessionIsBusy(t *testing.T) {
 	}
 }
 
-// A held unit can be cancelled; then a verdict runs nothing.
-func TestCancelOfHeldUnit(t *testing.T) {
+// A held task can be cancelled; then a verdict runs nothing.
+func TestCancelOfHeldTask(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
@@ -336,7 +336,7 @@ func heldUntil(t *testing.T, p *fleettest.Place, session string, at uint64) int 
 	verdicts, died := 0, logs.dead
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var u fleet.Unit
+	var u fleet.TaskStatus
 	for u.State != fleet.Ended {
 		select {
 		case <-died:

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// progress is what a log says of a unit's input.
+// progress is what a log says of a task's input.
 type progress struct {
 	// began says that the input was accepted.
 	began bool
@@ -23,17 +23,17 @@ type progress struct {
 	// turns is how many turns there were, and spent what they took.
 	turns int
 	spent event.Summary
-	// result is how the unit has ended; nil if it has not.
+	// result is how the task has ended; nil if it has not.
 	result *fleet.Result
 }
 
-// progress returns the state of the unit's input.
+// progress returns the state of the task's input.
 func (r *run) progress(s *settle.Session) (p progress) {
 	s.View(func(state event.State) { p = read(state, r.attempt.Task.Input, r.attempt.Verdicts) })
 	return p
 }
 
-// isOf reports whether an input is the unit's. The inputs that continue a unit, and its verdicts, have its
+// isOf reports whether an input is the task's. The inputs that continue a task, and its verdicts, have its
 // input's id with a tilde and the epoch of their attempt.
 func isOf(input, id string) bool { return id == input || strings.HasPrefix(id, input+"~") }
 
@@ -82,13 +82,13 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	return p
 }
 
-// counts reports whether a turn's end is also the unit's end, and not only the end of its
+// counts reports whether a turn's end is also the task's end, and not only the end of its
 // worker.
 func counts(c *event.Cause) bool {
 	return c.Outcome != event.Aborted || c.Reason != event.Crashed && c.Reason != event.Shutdown
 }
 
-// ended returns the result of a unit that ends so.
+// ended returns the result of a task that ends so.
 func (p progress) ended(c *event.Cause) *fleet.Result {
 	r := &fleet.Result{
 		Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent, Turn: p.turn, Answer: p.answer,
@@ -128,13 +128,13 @@ func resumption(p progress, decided bool) string {
 		"If the effects of a call are unknown and nothing above reports them, check how far the call got before you repeat it."
 }
 
-// failure is the result of a unit that fails outside of its turns, whose log would mask
+// failure is the result of a task that fails outside of its turns, whose log would mask
 // the message (C15).
 func (p progress) failure(message string) *fleet.Result {
 	return p.ended(event.Fail(&event.Failure{Name: event.NameInternal, Message: redact.Diagnostic(message)}))
 }
 
-// cancelled is the result of a unit whose end was asked for while no worker ran it.
+// cancelled is the result of a task whose end was asked for while no worker ran it.
 func (p progress) cancelled(by string) *fleet.Result {
 	c := event.Abort(event.Interrupted, by)
 	c.Message = fmt.Sprintf("cancelled by %s; its worker had ended", by)

@@ -21,7 +21,7 @@ import (
 	"github.com/settle-agent/settle/tool/shell"
 )
 
-// run is one attempt at a unit:
+// run is one attempt at a task:
 //
 //	opening ─► turn ─► closing ─► completing ─► done
 //	   └────────┴── lose: close at once, and complete nothing
@@ -34,15 +34,15 @@ type run struct {
 	life context.Context //nolint:containedctx // it ends when the attempt is to end early
 	end  context.CancelCauseFunc
 
-	// before is what the unit took before the turn that runs; it is set before that
+	// before is what the task took before the turn that runs; it is set before that
 	// begins.
 	before event.Summary
-	ran    bool // a turn of the unit, in this attempt
+	ran    bool // a turn of the task, in this attempt
 
 	session atomic.Pointer[settle.Session] // while it is open
 
 	once      sync.Once
-	cancelled <-chan string // the engine's: who asked for the unit's end, once
+	cancelled <-chan string // the engine's: who asked for the task's end, once
 	cancel    chan string   // the same while the session is opened, or from before; has room for one
 	requested chan struct{} // closed when a cancellation was requested
 	question  chan struct{} // has a value when a call needs a person; has room for one
@@ -60,7 +60,7 @@ func newRun(w *Worker, a fleet.Attempt, cancelled <-chan string) *run {
 		requested: make(chan struct{}),
 		question:  make(chan struct{}, 1),
 	}
-	r.logger = w.logger.With("task", a.Unit, "attempt", a.Number, "epoch", a.Epoch)
+	r.logger = w.logger.With("task", a.TaskID, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
 	if a.Cancel != "" {
 		r.interrupt(a.Cancel)
@@ -74,13 +74,13 @@ type lostError struct{ err error }
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// lose ends the attempt and leaves the unit to another worker.
+// lose ends the attempt and leaves the task to another worker.
 func (r *run) lose(err error) { r.end(&lostError{err}) }
 
-// stop ends the attempt and gives the unit back.
+// stop ends the attempt and gives the task back.
 func (r *run) stop(err error) { r.end(err) }
 
-// interrupt ends the unit, for who asked for that.
+// interrupt ends the task, for who asked for that.
 func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.requested) }) }
 
 // run runs the attempt to its end. Its functions keep little on the stack of a turn that waits.
@@ -132,16 +132,16 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 	return result
 }
 
-// givesBack counts that the worker gives the unit back, unless it ends.
+// givesBack counts that the worker gives the task back, unless it ends.
 func (r *run) givesBack() {
 	if m := r.worker.config.Metrics; m != nil && r.life.Err() == nil {
 		m.GivenBack(r.attempt)
 	}
 }
 
-// giveUp returns the end of a unit that was cancelled, or that one worker after the other gives back before it has a
-// turn; nil if another one may try. The log decides how a unit has ended that has begun: a unit whose log cannot be
-// opened goes back. A worker that ends gives back what it has, and that says nothing about the unit; neither does
+// giveUp returns the end of a task that was cancelled, or that one worker after the other gives back before it has a
+// turn; nil if another one may try. The log decides how a task has ended that has begun: a task whose log cannot be
+// opened goes back. A worker that ends gives back what it has, and that says nothing about the task; neither does
 // trouble of the budget, or of the worker itself.
 func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 	switch {
@@ -156,13 +156,13 @@ func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 	return result
 }
 
-// elsewhere reports whether an error says nothing about the unit: another worker may be able to begin it.
+// elsewhere reports whether an error says nothing about the task: another worker may be able to begin it.
 func elsewhere(err error) bool {
 	return errors.As(err, new(*unsettledError)) || errors.As(err, new(*fleet.ForeignError))
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
-// without an error, the unit must continue on another worker.
+// without an error, the task must continue on another worker.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	o, err := r.openApart(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (r *run) openApart(ctx context.Context) (opening, error) {
 	return o, err
 }
 
-// opening is what an attempt begins with: a session, or, without one, the unit's result or the error.
+// opening is what an attempt begins with: a session, or, without one, the task's result or the error.
 type opening struct {
 	session *settle.Session
 	place   *fleet.Place
@@ -258,8 +258,8 @@ func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err er
 	return r.keep(ctx, o.place, r.progress(o.session), result, err)
 }
 
-// fail returns the end of a unit that cannot begin on any worker, or that was cancelled before the attempt: each
-// worker can end such a unit, because that runs nothing of it. Recovery still ends a dead worker's turn in the log.
+// fail returns the end of a task that cannot begin on any worker, or that was cancelled before the attempt: each
+// worker can end such a task, because that runs nothing of it. Recovery still ends a dead worker's turn in the log.
 func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
@@ -295,7 +295,7 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 }
 
 // settle opens the session and closes it, so that what a dead worker left has its
-// endings, and returns what its log says of the unit. If the unit ends with that, drop removes the inputs
+// endings, and returns what its log says of the task. If the task ends with that, drop removes the inputs
 // that it leaves.
 func (r *run) settle(ctx context.Context, drop func(*settle.Session) error) (progress, error) {
 	session := r.attempt.Task.Session
@@ -330,9 +330,9 @@ func (r *run) settle(ctx context.Context, drop func(*settle.Session) error) (pro
 	return p, errors.Join(err, s.CloseFor(ctx, event.Shutdown, "worker"))
 }
 
-// dropInputs removes the inputs of the unit that no turn has taken: the unit ends, or waits for a person and has
-// none. Otherwise the session's next turn, which is another unit's, would take a prompt that was cancelled, and
-// run a call that was approved for this unit.
+// dropInputs removes the inputs of the task that no turn has taken: the task ends, or waits for a person and has
+// none. Otherwise the session's next turn, which is another task's, would take a prompt that was cancelled, and
+// run a call that was approved for this task.
 func (r *run) dropInputs(s *settle.Session) error {
 	var left []string
 	s.View(func(state event.State) {
@@ -344,7 +344,7 @@ func (r *run) dropInputs(s *settle.Session) error {
 	})
 	for _, id := range left {
 		if _, err := s.Drop(id, "fleet"); err != nil {
-			return fmt.Errorf("cannot drop input %s of task %s, which has ended: %w", id, r.attempt.Unit, err)
+			return fmt.Errorf("cannot drop input %s of task %s, which has ended: %w", id, r.attempt.TaskID, err)
 		}
 	}
 	return nil
@@ -366,7 +366,7 @@ func (r *run) cause(err error) error {
 	return err
 }
 
-// finish has the unit's input run to its end, as far as it has not.
+// finish has the task's input run to its end, as far as it has not.
 func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) {
 	turn, result, err := r.begin(s, at)
 	if turn == nil {
@@ -378,7 +378,7 @@ func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) 
 	return r.ended(s)
 }
 
-// ended returns the unit's result after its turn.
+// ended returns the task's result after its turn.
 func (r *run) ended(s *settle.Session) (*fleet.Result, error) {
 	if result := r.progress(s).result; result != nil {
 		return result, nil
@@ -386,7 +386,7 @@ func (r *run) ended(s *settle.Session) (*fleet.Result, error) {
 	return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
 }
 
-// begin submits the unit's input, or one that continues it. Without a turn, the unit has the result,
+// begin submits the task's input, or one that continues it. Without a turn, the task has the result,
 // or there is an error.
 func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Result, error) {
 	p := r.progress(s)
@@ -441,7 +441,7 @@ func (r *run) reattach(s *settle.Session) string {
 	return text.String()
 }
 
-// await waits for the turn's end; after a cancellation of the unit, for the end of the
+// await waits for the turn's end; after a cancellation of the task, for the end of the
 // interrupt. A turn that only waits for a person is [errHeld].
 func (r *run) await(s *settle.Session, turn *settle.Turn) error {
 	ended := make(chan error, 1)

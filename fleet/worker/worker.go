@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// defaultLost is the number of lost workers after which a unit fails.
+	// defaultLost is the number of lost workers after which a task fails.
 	defaultLost = 10
-	// maxGivenBack is how many workers, one after the other, can give a unit back before one event of it is in the log.
-	// The engine's pauses between them take an hour together: one bad node, which takes a unit again and again, can be
-	// repaired. Then the unit fails.
+	// maxGivenBack is how many workers, one after the other, can give a task back before one event of it is in the log.
+	// The engine's pauses between them take an hour together: one bad node, which takes a task again and again, can be
+	// repaired. Then the task fails.
 	maxGivenBack = 126
-	// endTimeout bounds the end of a session whose unit is lost or over.
+	// endTimeout bounds the end of a session whose task is lost or over.
 	endTimeout = 15 * time.Second
 )
 
@@ -48,45 +48,45 @@ type Config struct {
 	Observer settle.Observer
 	// OpenHost, if set, opens the host of the sessions instead of [settle.Open].
 	OpenHost func(context.Context, settle.Config) (*settle.Host, error)
-	// Hold has units wait for a person whose calls need one, without the worker: see [holder]. Without
+	// Hold has tasks wait for a person whose calls need one, without the worker: see [holder]. Without
 	// it, a policy denies these calls.
 	Hold bool
-	// Slots is how many units it runs at a time.
+	// Slots is how many tasks it runs at a time.
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.
 	DataDir string
-	// Drain is how long the units that run have, after the worker was asked to end, before they
+	// Drain is how long the tasks that run have, after the worker was asked to end, before they
 	// end as well.
 	Drain time.Duration
 	// Hurry, if set, ends that time early when it is closed.
 	Hurry <-chan struct{}
-	// Lost is how many workers a unit may cost before it has failed; 0 means 10.
+	// Lost is how many workers a task may cost before it has failed; 0 means 10.
 	Lost    int
 	Version string
 	Logger  *slog.Logger
 }
 
-// Metrics counts the units of a worker.
+// Metrics counts the tasks of a worker.
 type Metrics interface {
 	// Began counts one that it has taken.
 	Began(fleet.Attempt)
 	// Ended counts an attempt that has left the worker, with the time since it was taken.
 	// Without a result it continues on another worker.
 	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
-	// GivenBack counts an attempt that could not run its unit: another worker tries.
+	// GivenBack counts an attempt that could not run its task: another worker tries.
 	GivenBack(fleet.Attempt)
 	// Opened is called once, with what holds the worker's sessions.
 	Opened(host *settle.Host)
 }
 
-// Worker runs units. Make one with [New].
+// Worker runs tasks. Make one with [New].
 type Worker struct {
 	config Config
 	host   *settle.Host
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	running map[string]*run // by unit
+	running map[string]*run // by task
 }
 
 // New returns a worker.
@@ -127,7 +127,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}, nil
 }
 
-// Run runs units until ctx ends. Then the units that run have until [Config].Drain; those that
+// Run runs tasks until ctx ends. Then the tasks that run have until [Config].Drain; those that
 // are left end in parallel, and are given back. It must be called once.
 func (w *Worker) Run(ctx context.Context) error {
 	life := context.WithoutCancel(ctx) // what runs ends in good order
@@ -142,12 +142,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	return errors.Join(err, w.host.Close(life))
 }
 
-// attempt runs an attempt, after an earlier one of this worker at the same unit, which was lost.
+// attempt runs an attempt, after an earlier one of this worker at the same task, which was lost.
 func (w *Worker) attempt(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
 	r := newRun(w, a, cancelled)
 	w.mu.Lock()
-	before := w.running[a.Unit]
-	w.running[a.Unit] = r
+	before := w.running[a.TaskID]
+	w.running[a.TaskID] = r
 	w.mu.Unlock()
 	defer w.forget(r)
 	if before != nil {
@@ -167,14 +167,14 @@ func (w *Worker) attempt(ctx context.Context, a fleet.Attempt, cancelled <-chan 
 // forget notes that a run is over.
 func (w *Worker) forget(r *run) {
 	w.mu.Lock()
-	if w.running[r.attempt.Unit] == r {
-		delete(w.running, r.attempt.Unit)
+	if w.running[r.attempt.TaskID] == r {
+		delete(w.running, r.attempt.TaskID)
 	}
 	w.mu.Unlock()
 	close(r.done)
 }
 
-// Progress is how far a unit is: people see it in Temporal.
+// Progress is how far a task is: people see it in Temporal.
 type Progress struct {
 	Attempt int    `json:"attempt"`
 	Epoch   int64  `json:"epoch"`
@@ -184,10 +184,10 @@ type Progress struct {
 }
 
 // progress implements [fleet.Work].Progress.
-func (w *Worker) progress(unit string) any {
+func (w *Worker) progress(taskID string) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.running[unit]
+	r := w.running[taskID]
 	if r == nil {
 		return nil
 	}

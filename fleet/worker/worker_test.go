@@ -67,9 +67,9 @@ func tasks(n int) []fleet.Task {
 	return out
 }
 
-// TestUnitsEnd: each of many units is run once, to its end, and its result is that
+// TestTasksEnd: each of many tasks is run once, to its end, and its result is that
 // of its log.
-func TestUnitsEnd(t *testing.T) {
+func TestTasksEnd(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 2}, &r)

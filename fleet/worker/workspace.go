@@ -54,13 +54,13 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	return a, &place, nil
 }
 
-// askedError reports that the unit was cancelled before it began.
+// askedError reports that the task was cancelled before it began.
 type askedError struct{ by string }
 
 func (e *askedError) Error() string { return "cancelled by " + e.by }
 
 // keep stores the state of the workspace after the last process in it has ended: also if
-// the unit continues on another worker, unless that worker has it already.
+// the task continues on another worker, unless that worker has it already.
 func (r *run) keep(
 	ctx context.Context, at *fleet.Place, p progress, result *fleet.Result, err error,
 ) (*fleet.Result, error) {

@@ -145,7 +145,7 @@ func TestWorkspaceIsLost(t *testing.T) {
 	}
 }
 
-// TestWorkspaceFails: the unit has failed, and what a dead worker left in its log is
+// TestWorkspaceFails: the task has failed, and what a dead worker left in its log is
 // settled all the same.
 func TestWorkspaceFails(t *testing.T) {
 	p := newPlace(t)
@@ -201,7 +201,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 	}
 }
 
-// TestCancelWhileCloning: the end of the unit does not wait for the clone.
+// TestCancelWhileCloning: the end of the task does not wait for the clone.
 func TestCancelWhileCloning(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record

@@ -330,14 +330,14 @@ func testLost(t *testing.T, depth int) {
 		chunks != 1 {
 		t.Errorf("%d bundles are stored, %v", chunks, err)
 	}
-	fetch(t, second.Store, a.Unit, from, c)
+	fetch(t, second.Store, a.TaskID, from, c)
 }
 
 // fetch applies a checkpoint to a user's clone.
-func fetch(t testing.TB, s Store, unit, from string, c fleet.Checkpoint) {
+func fetch(t testing.TB, s Store, taskID, from string, c fleet.Checkpoint) {
 	t.Helper()
 	var bundle bytes.Buffer
-	got, err := s.Get(t.Context(), unit, &bundle)
+	got, err := s.Get(t.Context(), taskID, &bundle)
 	if err != nil || got.Commit != c.Commit {
 		t.Fatalf("%+v, %v", got, err)
 	}

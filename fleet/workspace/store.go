@@ -54,7 +54,7 @@ func (s Store) made(ctx context.Context, a fleet.Attempt, k known) error {
 	return nil
 }
 
-// put stores a checkpoint with its bundle, and replaces the unit's earlier one. It is
+// put stores a checkpoint with its bundle, and replaces the task's earlier one. It is
 // refused if another worker has the session.
 func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, data []byte) error {
 	bundle := rand.Text()
@@ -85,7 +85,7 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 			INSERT INTO settle_fleet.checkpoint (unit, session, epoch, bundle, detail) SELECT $1, id, $3, $4, $5 FROM s
 			ON CONFLICT (unit) DO UPDATE SET epoch = excluded.epoch, bundle = excluded.bundle, detail = excluded.detail RETURNING unit
 		)
-		SELECT (SELECT bundle FROM old) FROM c`, a.Unit, a.Task.Session, a.Epoch, bundle, detail).Scan(&before)
+		SELECT (SELECT bundle FROM old) FROM c`, a.TaskID, a.Task.Session, a.Epoch, bundle, detail).Scan(&before)
 	obsolete := before
 	if errors.Is(err, pgx.ErrNoRows) {
 		err, obsolete = fleet.ErrLost, &bundle
@@ -103,28 +103,28 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 	return err
 }
 
-// NoneError says that a unit has no checkpoint.
-type NoneError struct{ Unit string }
+// NoneError says that a task has no checkpoint.
+type NoneError struct{ TaskID string }
 
-func (e *NoneError) Error() string { return fmt.Sprintf("task %q has no checkpoint", e.Unit) }
+func (e *NoneError) Error() string { return fmt.Sprintf("task %q has no checkpoint", e.TaskID) }
 
-// Get returns the checkpoint of a unit, and writes its bundle.
-func (s Store) Get(ctx context.Context, unit string, to io.Writer) (c fleet.Checkpoint, err error) {
+// Get returns the checkpoint of a task, and writes its bundle.
+func (s Store) Get(ctx context.Context, taskID string, to io.Writer) (c fleet.Checkpoint, err error) {
 	var bundle string
-	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, unit).
+	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, taskID).
 		Scan(&c, &bundle)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return c, &NoneError{Unit: unit}
+		return c, &NoneError{TaskID: taskID}
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot find the checkpoint of task %q: %w", unit, err)
+		return c, fmt.Errorf("cannot find the checkpoint of task %q: %w", taskID, err)
 	}
 	written, err := s.read(ctx, bundle, to)
 	if err == nil && written != c.Bytes {
 		err = fmt.Errorf("it has %d of %d bytes", written, c.Bytes)
 	}
 	if err != nil {
-		return c, fmt.Errorf("cannot read the checkpoint of task %q: %w", unit, err)
+		return c, fmt.Errorf("cannot read the checkpoint of task %q: %w", taskID, err)
 	}
 	return c, nil
 }

@@ -68,7 +68,7 @@ func TestNestedFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if _, err := k.Store.Get(t.Context(), a.Unit, file); err != nil {
+	if _, err := k.Store.Get(t.Context(), a.TaskID, file); err != nil {
 		t.Fatal(err)
 	}
 	git(t, at.Dir, "fetch", "-q", "--no-recurse-submodules", bundle, "refs/settle/checkpoint")

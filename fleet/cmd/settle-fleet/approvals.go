@@ -139,41 +139,41 @@ func (f *fleetOf) decide(ctx context.Context, to io.Writer, id string, v fleet.V
 		return err
 	}
 	v.Call = call.ID
-	queued, err := f.engine.Answer(ctx, call.unit.ID, v)
+	queued, err := f.engine.Answer(ctx, call.task.ID, v)
 	if err != nil {
 		return fmt.Errorf("cannot answer held call %s: %w", call.short, err)
 	}
-	then := "a worker continues task " + call.unit.ID
+	then := "a worker continues task " + call.task.ID
 	if !queued {
-		then = fmt.Sprintf("task %s still waits for verdicts about other calls", call.unit.ID)
+		then = fmt.Sprintf("task %s still waits for verdicts about other calls", call.task.ID)
 	}
 	_, err = fmt.Fprintf(to, "%s %s: %s\n", v.Verdict, call.short, then)
 	return err
 }
 
-// heldCall is a held call of a unit.
+// heldCall is a held call of a task.
 type heldCall struct {
 	fleet.HeldCall
-	unit    fleet.Unit
+	task    fleet.TaskStatus
 	short   string // the beginning of the id that no other held call has
 	verdict *fleet.Verdict
 }
 
-// heldCalls returns the calls of the units that are held, also those that have a verdict while their
-// unit waits for another one.
+// heldCalls returns the calls of the tasks that are held, also those that have a verdict while their
+// task waits for another one.
 func (f *fleetOf) heldCalls(ctx context.Context, filter index.Filter) (calls []heldCall, err error) {
 	filter.State, filter.Limit = fleet.Held, pageSize
 	for {
-		units, last, err := f.index.List(ctx, filter)
+		tasks, last, err := f.index.List(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range units {
+		for _, u := range tasks {
 			for _, h := range u.Result.Held {
-				calls = append(calls, heldCall{HeldCall: h, unit: u, verdict: index.VerdictOn(u, h.ID)})
+				calls = append(calls, heldCall{HeldCall: h, task: u, verdict: index.VerdictOn(u, h.ID)})
 			}
 		}
-		if filter.After = last; len(units) < pageSize {
+		if filter.After = last; len(tasks) < pageSize {
 			break
 		}
 	}
@@ -217,12 +217,12 @@ func (f *fleetOf) findHeld(ctx context.Context, id string) (heldCall, error) {
 
 // decided returns the calls with a verdict whose ids begin so.
 func (f *fleetOf) decided(ctx context.Context, id string) (calls []heldCall, err error) {
-	units, err := f.index.Decided(ctx, id)
-	for _, u := range units {
+	tasks, err := f.index.Decided(ctx, id)
+	for _, u := range tasks {
 		for n, v := range u.Verdicts {
 			if strings.HasPrefix(v.Call, id) {
 				calls = append(calls, heldCall{
-					HeldCall: fleet.HeldCall{ID: v.Call}, unit: u, short: store.Shortest([]string{v.Call})[v.Call],
+					HeldCall: fleet.HeldCall{ID: v.Call}, task: u, short: store.Shortest([]string{v.Call})[v.Call],
 					verdict: &u.Verdicts[n],
 				})
 			}
@@ -233,7 +233,7 @@ func (f *fleetOf) decided(ctx context.Context, id string) (calls []heldCall, err
 
 // question reads a held call from the log of its session.
 func (f *fleetOf) question(ctx context.Context, c heldCall) (store.HeldCall, error) {
-	session := c.unit.Task.Session
+	session := c.task.Task.Session
 	state := event.State{Session: session}
 	for e, err := range f.logs.Read(ctx, session, 0) {
 		if err == nil {
@@ -245,7 +245,7 @@ func (f *fleetOf) question(ctx context.Context, c heldCall) (store.HeldCall, err
 	}
 	for _, h := range state.EverHeld() {
 		if h.ID == c.ID {
-			h.Verdict = nil // the unit has it
+			h.Verdict = nil // the task has it
 			return store.HeldCall{HeldCall: h, Session: session, Short: c.short}, nil
 		}
 	}
@@ -270,7 +270,7 @@ func printHeld(to io.Writer, calls []heldCall) error {
 			title = c.Tool
 		}
 		rows = append(rows, []string{
-			c.short, c.state(), c.unit.ID, c.At.Local().Format(time.DateTime),
+			c.short, c.state(), c.task.ID, c.At.Local().Format(time.DateTime),
 			terminal.Short(c.Tool+": "+title, maxTitle),
 		})
 	}
@@ -279,7 +279,7 @@ func printHeld(to io.Writer, calls []heldCall) error {
 
 // heldLine is a held call as JSON: as settle approvals prints it, with its task.
 type heldLine struct {
-	Unit string `json:"unit"`
+	TaskID string `json:"unit"`
 	sessions.HeldLine
 }
 
@@ -289,7 +289,7 @@ func (f *fleetOf) printHeldJSON(ctx context.Context, to io.Writer, calls []heldC
 		if err != nil {
 			return err
 		}
-		line := heldLine{Unit: c.unit.ID, HeldLine: sessions.HeldLineOf(question)}
+		line := heldLine{TaskID: c.task.ID, HeldLine: sessions.HeldLineOf(question)}
 		line.State = c.state()
 		if v := c.verdict; v != nil {
 			line.Verdict, line.By = v.Verdict, v.By

@@ -48,11 +48,14 @@ func TestHeldCalls(t *testing.T) {
 		!strings.Contains(errs, "tasks that wait for a person: 1") {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
-	var line struct{ Unit, ID, Session, State, Tool, Arguments, Text string }
+	var line struct {
+		TaskID                                    string `json:"unit"`
+		ID, Session, State, Tool, Arguments, Text string
+	}
 	if err := json.Unmarshal([]byte(must(t, "", "approvals", "--json", "--batch", "b")), &line); err != nil {
 		t.Fatal(err)
 	}
-	if line.Unit != "s/1" || line.Session != "s" || line.State != "held" || line.Tool != "shell" ||
+	if line.TaskID != "s/1" || line.Session != "s" || line.State != "held" || line.Tool != "shell" ||
 		len(line.ID) != 64 || !strings.Contains(line.Arguments, "echo x >> ran") {
 		t.Errorf("%+v", line)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// trajectories writes the sessions of the units that have ended in the Agent Trajectory
+// trajectories writes the sessions of the tasks that have ended in the Agent Trajectory
 // Interchange Format: each once, one a line, or into a file of its own in dir.
 func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir string, filter index.Filter) error {
 	lines := bufio.NewWriter(out)
@@ -29,7 +29,7 @@ func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir str
 	}
 	seen := map[string]bool{}
 	empty := 0
-	how, err := f.ended(ctx, filter, func(u fleet.Unit) error {
+	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error {
 		session := u.Task.Session
 		if seen[session] {
 			return nil

@@ -175,7 +175,7 @@ func TestDevTasksCannotReachDatabase(t *testing.T) {
 	if err := os.Symlink(d.dir, link); err != nil {
 		t.Fatal(err)
 	}
-	unit := strings.TrimSpace(must(t, "", "submit", "--database", d.database, "-C", work, "--session", "s", "attack"))
+	taskID := strings.TrimSpace(must(t, "", "submit", "--database", d.database, "-C", work, "--session", "s", "attack"))
 	if out := must(
 		t,
 		"",
@@ -187,7 +187,7 @@ func TestDevTasksCannotReachDatabase(t *testing.T) {
 		out,
 		`"outcome":"completed"`,
 	) {
-		t.Errorf("%s: %s", unit, out)
+		t.Errorf("%s: %s", taskID, out)
 	}
 	calls := outputs(t, d.database, "s")
 	all := strings.Join(calls, "")

@@ -100,7 +100,7 @@ func TestTasksFromAFile(t *testing.T) {
 		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
 	}
 	for line := range strings.Lines(results) {
-		var u fleet.Unit
+		var u fleet.TaskStatus
 		if err := json.Unmarshal([]byte(line), &u); err != nil {
 			t.Fatal(err)
 		}
@@ -138,12 +138,12 @@ func TestTasksFromAFile(t *testing.T) {
 	}
 }
 
-// TestCancelBeforeAWorkerCame: the unit has ended, and results say so.
+// TestCancelBeforeAWorkerCame: the task has ended, and results say so.
 func TestCancelBeforeAWorkerCame(t *testing.T) {
 	home(t)
 	must(t, "", "migrate")
-	unit := strings.TrimSpace(must(t, "", "submit", "-C", t.TempDir(), "do it"))
-	must(t, "", "cancel", unit)
+	taskID := strings.TrimSpace(must(t, "", "submit", "-C", t.TempDir(), "do it"))
+	must(t, "", "cancel", taskID)
 	if _, out, errs := command(t, "", "results", "--format", "atif"); out != "" ||
 		!strings.Contains(errs, "1 sessions began no turn") {
 		t.Errorf("%s%s", out, errs)

@@ -50,7 +50,7 @@ import (
 
 // The exit codes.
 const (
-	codeFailed = 1 // it could not be done; or a unit has not completed
+	codeFailed = 1 // it could not be done; or a task has not completed
 	codeUsage  = 2
 )
 
@@ -164,7 +164,7 @@ func dataDir() (string, error) {
 	return r.NeedDataDir()
 }
 
-// outlivePipe keeps a process with running units from ending when its output is closed,
+// outlivePipe keeps a process with running tasks from ending when its output is closed,
 // until stop is called.
 func outlivePipe() (stop func()) {
 	broken := make(chan os.Signal, 1)

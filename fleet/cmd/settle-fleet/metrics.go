@@ -61,7 +61,7 @@ func metricsRoutes(scrape http.Handler) http.Handler {
 // metricsTimeout bounds a scrape.
 const metricsTimeout = 30 * time.Second
 
-// queue returns how many units of each tenant wait and run, and what Temporal does not know yet.
+// queue returns how many tasks of each tenant wait and run, and what Temporal does not know yet.
 func (f *fleetOf) queue(ctx context.Context) (s metrics.State, err error) {
 	tenants, err := f.index.Tenants(ctx)
 	if err == nil {

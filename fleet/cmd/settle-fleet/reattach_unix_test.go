@@ -148,7 +148,7 @@ func (r *reattaching) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// check waits for the unit's end, and for that of the hands.
+// check waits for the task's end, and for that of the hands.
 func (r *reattaching) check() {
 	r.t.Helper()
 	must(r.t, "", "results", "--wait")

@@ -49,7 +49,7 @@ func TestSchedules(t *testing.T) {
 		args := []string{"worker", "-m", "openai/gpt-5.2", "--base-url", model.OpenAI()}
 		worker <- execute(ctx, args, strings.NewReader(""), &bytes.Buffer{}, &said)
 	}()
-	var u fleet.Unit
+	var u fleet.TaskStatus
 	for deadline := time.Now().Add(time.Minute); u.Result == nil && time.Now().Before(deadline); {
 		if line, _, found := strings.Cut(must(t, "", "results", "--label", "k=v"), "\n"); found {
 			if err := json.Unmarshal([]byte(line), &u); err != nil {

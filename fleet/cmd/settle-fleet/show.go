@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// pageSize is how many units are read at a time.
+// pageSize is how many tasks are read at a time.
 const pageSize = 500
 
 // selection are the flags that choose tasks.
@@ -123,10 +123,10 @@ const (
 	formatATIF = "atif"
 )
 
-// results prints the units that have ended.
+// results prints the tasks that have ended.
 func (f *fleetOf) results(ctx context.Context, to io.Writer, filter index.Filter) error {
 	out := bufio.NewWriter(to)
-	how, err := f.ended(ctx, filter, func(u fleet.Unit) error { return writeLine(out, u) })
+	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error { return writeLine(out, u) })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -136,16 +136,16 @@ func (f *fleetOf) results(ctx context.Context, to io.Writer, filter index.Filter
 	return how
 }
 
-// ended calls visit for each unit that has ended. It returns how the program ends: with
+// ended calls visit for each task that has ended. It returns how the program ends: with
 // an exit code if one of them has not completed.
-func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fleet.Unit) error) (how, err error) {
+func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fleet.TaskStatus) error) (how, err error) {
 	filter.State, filter.Limit = fleet.Ended, pageSize
 	for {
-		units, last, err := f.index.List(ctx, filter)
+		tasks, last, err := f.index.List(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range units {
+		for _, u := range tasks {
 			if u.Result == nil || u.Result.Outcome != event.Completed {
 				how = &exitError{code: codeFailed}
 			}
@@ -153,7 +153,7 @@ func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fle
 				return nil, err
 			}
 		}
-		if len(units) < pageSize {
+		if len(tasks) < pageSize {
 			return how, nil
 		}
 		filter.After = last
@@ -234,11 +234,11 @@ func newCancel(d *database) *cobra.Command {
 			}
 			defer f.close()
 			var wrong error // one that cannot be cancelled does not keep the others
-			for _, unit := range args {
-				ok, err := f.engine.Cancel(cmd.Context(), unit, "user")
+			for _, taskID := range args {
+				ok, err := f.engine.Cancel(cmd.Context(), taskID, "user")
 				wrong = errors.Join(wrong, err)
 				if err == nil && !ok {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s has ended already\n", unit)
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s has ended already\n", taskID)
 				}
 			}
 			return failed(wrong)

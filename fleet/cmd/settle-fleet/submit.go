@@ -273,7 +273,7 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 // accepter takes tasks and sends them to Temporal.
 type accepter interface {
 	Accept(ctx context.Context, tasks []fleet.Task) (fresh []string, err error)
-	Send(ctx context.Context, units []string) error
+	Send(ctx context.Context, ids []string) error
 }
 
 // submit makes the tasks durable and prints their ids, as soon as each group of them is
@@ -305,8 +305,8 @@ func submit(ctx context.Context, out, errs io.Writer, e accepter, tasks []fleet.
 }
 
 // send sends accepted tasks to Temporal. They are durable, so that a failure is only reported.
-func send(ctx context.Context, errs io.Writer, e accepter, units []string) {
-	if err := e.Send(ctx, units); err != nil {
+func send(ctx context.Context, errs io.Writer, e accepter, ids []string) {
+	if err := e.Send(ctx, ids); err != nil {
 		fmt.Fprintf(
 			errs, "settle-fleet: the tasks are accepted, but Temporal does not have all of them yet: %s; "+
 				"workers send the rest\n",

@@ -31,8 +31,8 @@ func (a *accepting) Accept(_ context.Context, tasks []fleet.Task) (fresh []strin
 	return fresh, nil
 }
 
-func (a *accepting) Send(_ context.Context, units []string) error {
-	a.sent += len(units)
+func (a *accepting) Send(_ context.Context, ids []string) error {
+	a.sent += len(ids)
 	return nil
 }
 

@@ -151,11 +151,11 @@ func newCheckpoint(d *database) *cobra.Command {
 	return cmd
 }
 
-// writeCheckpoint writes the bundle of a unit's checkpoint to a file, and prints its
+// writeCheckpoint writes the bundle of a task's checkpoint to a file, and prints its
 // description.
-func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, out io.Writer) error {
+func writeCheckpoint(ctx context.Context, s workspace.Store, taskID, file string, out io.Writer) error {
 	if file == "" {
-		c, err := s.Get(ctx, unit, io.Discard)
+		c, err := s.Get(ctx, taskID, io.Discard)
 		if err != nil {
 			return err
 		}
@@ -169,13 +169,13 @@ func writeCheckpoint(ctx context.Context, s workspace.Store, unit, file string, 
 		return fmt.Errorf("cannot write the bundle: %w", err)
 	}
 	defer os.Remove(temporary.Name()) // it has its name by then
-	c, err := s.Get(ctx, unit, temporary)
+	c, err := s.Get(ctx, taskID, temporary)
 	err = errors.Join(err, temporary.Close())
 	if err != nil {
 		return err
 	}
 	if c.Bytes == 0 {
-		return fmt.Errorf("there is nothing to write: task %s has changed nothing of commit %s", unit, c.Base)
+		return fmt.Errorf("there is nothing to write: task %s has changed nothing of commit %s", taskID, c.Base)
 	}
 	if at, err := filepath.EvalSymlinks(file); err == nil { // a link stays one
 		file = at

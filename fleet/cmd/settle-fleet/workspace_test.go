@@ -88,7 +88,7 @@ func TestRepository(t *testing.T) {
 	))
 	must(t, "", "migrate")
 	for n, session := range []string{"1", "2"} {
-		unit := strings.TrimSpace(
+		taskID := strings.TrimSpace(
 			must(
 				t, "", "submit", "--repo", "file://"+from, "--ref", "main", "--session", "s", "--input", session, "-m",
 				"openai/gpt-5.2", "work",
@@ -98,8 +98,8 @@ func TestRepository(t *testing.T) {
 			t.Setenv("XDG_DATA_HOME", t.TempDir()) // another machine
 		}
 		work(t, model)
-		var u fleet.Unit
-		if err := json.Unmarshal([]byte(must(t, "", "status", unit)), &u); err != nil {
+		var u fleet.TaskStatus
+		if err := json.Unmarshal([]byte(must(t, "", "status", taskID)), &u); err != nil {
 			t.Fatal(err)
 		}
 		if u.Result.Outcome != event.Completed || u.Result.Checkpoint == nil || u.Result.Checkpoint.Bytes == 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Task is what a unit is asked to do.
+// Task is one prompt, and where and how to run it.
 type Task struct {
 	// Session is the session that the input is for; "" makes a new one. Input is
-	// the input's id; "" means "1". Together they are the unit's id, and a task
+	// the input's id; "" means "1". Together they are the task's id, and a task
 	// with the id of another is that one.
 	Session string `json:"session,omitempty"`
 	Input   string `json:"input,omitempty"`
@@ -35,11 +35,11 @@ type Task struct {
 	// Tenant is who the task is for: tenants that have tasks waiting get their shares
 	// of the workers. "" means [DefaultTenant].
 	Tenant string `json:"tenant,omitempty"`
-	// Labels are for finding units again.
+	// Labels are for finding tasks again.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// Limits bound each turn of a unit; 0 is no limit.
+// Limits bound each turn of a task; 0 is no limit.
 type Limits struct {
 	Steps int `json:"steps,omitempty"`
 	// Seconds are at least a millisecond, and at most 365 days.
@@ -52,10 +52,10 @@ func (l Limits) Of() settle.Limits {
 	return settle.Limits{Steps: l.Steps, Time: time.Duration(l.Seconds * float64(time.Second)), Tokens: l.Tokens}
 }
 
-// ID returns the id of the unit.
+// ID returns the id of the task.
 func (t Task) ID() string { return t.Session + "/" + t.Input }
 
-// State is where a unit is.
+// State is where a task is.
 type State string
 
 // The states.
@@ -68,8 +68,8 @@ const (
 	Held State = "held"
 )
 
-// OutcomeHeld is the outcome of a unit that is [Held]. Programs that do not know the state see a
-// unit that has ended so.
+// OutcomeHeld is the outcome of a task that is [Held]. Programs that do not know the state see a
+// task that has ended so.
 const OutcomeHeld event.Outcome = "held"
 
 // HeldCall is a call that waits for a person: its turn ended before it began, and the log has its
@@ -92,8 +92,8 @@ type Verdict struct {
 	At      time.Time     `json:"at"`
 }
 
-// Unit is a task and what became of it.
-type Unit struct {
+// TaskStatus is a task with its state, attempts and result.
+type TaskStatus struct {
 	ID    string `json:"unit"`
 	Task  Task   `json:"task"`
 	State State  `json:"state"`
@@ -113,7 +113,7 @@ type Unit struct {
 	Ended   *time.Time `json:"ended,omitempty"`
 }
 
-// Result is how a unit ended: how its last turn did.
+// Result is how a task ended: how its last turn did.
 type Result struct {
 	Outcome event.Outcome `json:"outcome"`
 	Reason  event.Reason  `json:"reason,omitempty"`
@@ -128,7 +128,7 @@ type Result struct {
 	// Checkpoint is what the agent had made of the task's repository in the end; nil
 	// if the task has none.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
-	// Held are the calls that wait for a person, if the unit does.
+	// Held are the calls that wait for a person, if the task does.
 	Held []HeldCall `json:"held,omitempty"`
 }
 
@@ -154,10 +154,10 @@ type Checkpoint struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Attempt is a unit that a worker has been given.
+// Attempt is a task that a worker has received.
 type Attempt struct {
-	Unit string
-	Task Task
+	TaskID string
+	Task   Task
 	// Number counts the attempts, from 1; Lost the attempts whose worker died.
 	Number, Lost int
 	// Rescued says that the worker before this one died or did not move.
@@ -167,11 +167,11 @@ type Attempt struct {
 	Age time.Duration
 	// Epoch is what the worker writes the session's log with, and Seq the number of the log's last event.
 	Epoch, Seq int64
-	// GivenBack is how many workers before this one have given the unit back, one after the other, before an
+	// GivenBack is how many workers before this one have given the task back, one after the other, before an
 	// event of theirs was in the log.
 	GivenBack int
-	// Cancel names the requester of the unit's cancellation; "" if there is none.
+	// Cancel names the requester of the task's cancellation; "" if there is none.
 	Cancel string
-	// Verdicts are what people decided about calls of the unit that were held.
+	// Verdicts are what people decided about calls of the task that were held.
 	Verdicts []Verdict
 }
