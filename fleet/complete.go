@@ -124,7 +124,7 @@ func (t Task) checkTexts() error {
 		{"repo", t.Repo},
 		{"ref", t.Ref},
 		{"model", t.Model},
-		{"hands", t.Hands},
+		{"executor", t.Executor},
 	}
 	for key, value := range t.Labels {
 		texts = append(texts, text{fmt.Sprintf("label %q", key), value})

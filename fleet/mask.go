@@ -17,7 +17,7 @@ func (t Task) Masked(mask func(text string) string) (Task, error) {
 		{"repo", t.Repo},
 		{"ref", t.Ref},
 		{"model", t.Model},
-		{"hands", t.Hands},
+		{"executor", t.Executor},
 		{"batch", t.Batch},
 		{"tenant", t.Tenant},
 	}

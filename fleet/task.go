@@ -26,10 +26,10 @@ type Task struct {
 	Depth int    `json:"depth,omitempty"`
 	// Model is PROVIDER/NAME; "" means the workers' default.
 	Model string `json:"model,omitempty"`
-	// Hands is a command that leads to settle executor on the machine to work on; ""
+	// Executor is a command that leads to settle executor on the machine to work on; ""
 	// means the worker's own.
-	Hands  string `json:"hands,omitempty"`
-	Limits Limits `json:"limits,omitzero"`
+	Executor string `json:"hands,omitempty"`
+	Limits   Limits `json:"limits,omitzero"`
 	// Batch names the tasks that share a budget (package budget); "" is none.
 	Batch string `json:"batch,omitempty"`
 	// Tenant is who the task is for: tenants that have tasks waiting get their shares

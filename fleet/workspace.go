@@ -3,7 +3,7 @@ package fleet
 // Place is a session's workspace, as an attempt finds it.
 type Place struct {
 	// Dir is the directory of this machine that the session opens in. Where the
-	// task's hands are elsewhere, the workspace is the directory that they begin in.
+	// task's executor is elsewhere, the workspace is the directory that the executor begins in.
 	Dir string
 	// Base is the commit that it began with, and Instance tells it from those that
 	// the session had before.

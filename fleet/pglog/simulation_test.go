@@ -23,7 +23,7 @@ var (
 	)
 )
 
-// TestSimulation: sessions that were drawn at random, some with children, hands or hooks,
+// TestSimulation: sessions that were drawn at random, some with children, executors or hooks,
 // keep the contract with their logs in the database, where hosts die and others go on.
 func TestSimulation(t *testing.T) {
 	var next, events atomic.Int64

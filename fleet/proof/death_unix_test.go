@@ -29,7 +29,7 @@ var (
 	tasks  = flag.Int("tasks", 150, "how many turns TestWorkersDie runs")
 	seed   = flag.Uint64("seed", 1, "what it draws with")
 	faulty = flag.Int("faulty", 120, "how many turns TestDatabaseFaults runs")
-	handy  = flag.Int("handy", 40, "how many turns TestHandsFaults runs")
+	handy  = flag.Int("handy", 40, "how many turns TestExecutorFaults runs")
 	every  = flag.Int(
 		"every",
 		6,
@@ -79,14 +79,14 @@ type crew struct {
 	silence time.Duration
 	url     string // of the place
 	// program is what workers are started from: this one, or that of another version.
-	program string
-	dir     string
-	work    string // the directory of the tasks
-	hands   string // theirs, if they have some
-	all     []*process
-	alive   []*process
-	deaths  []death
-	woken   []*process
+	program  string
+	dir      string
+	work     string // the directory of the tasks
+	executor string // the command of their executor, if they have one
+	all      []*process
+	alive    []*process
+	deaths   []death
+	woken    []*process
 	// env, if set, returns variables of another worker, and within the command that it is run
 	// by.
 	env    func() []string
@@ -283,7 +283,7 @@ func (c *crew) tasks(n int) {
 	c.t.Helper()
 	tasks := make([]fleet.Task, n)
 	for n := range tasks {
-		tasks[n] = fleet.Task{Session: name(n), Prompt: "work", Dir: c.work, Hands: c.hands}
+		tasks[n] = fleet.Task{Session: name(n), Prompt: "work", Dir: c.work, Executor: c.executor}
 	}
 	c.place.Submit(c.t, tasks...)
 }

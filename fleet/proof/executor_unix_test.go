@@ -8,24 +8,24 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/settle-agent/settle/fleet/fleettest/handstest"
+	"github.com/settle-agent/settle/fleet/fleettest/executortest"
 )
 
-// TestHandsFaults: commands run at hands on another machine. Hands die and stand still,
+// TestExecutorFaults: commands run at executors on another machine. Executors die and stand still,
 // workers are cut off from them, die and stand still. When all of that is over, each
-// task has ended once and completed, no call ran twice, and no hands are left.
-func TestHandsFaults(t *testing.T) {
+// task has ended once and completed, no call ran twice, and no executors are left.
+func TestExecutorFaults(t *testing.T) {
 	c := newCrew(t)
-	host := handstest.New(t, c.work)
-	c.hands = host.Way()
+	host := executortest.New(t, c.work)
+	c.executor = host.Way()
 	var gates []*gate
 	c.env = func() []string {
 		g := newGate(t, "unix", host.Socket)
 		gates = append(gates, g)
-		return []string{handstest.HostVar + "=" + g.at}
+		return []string{executortest.HostVar + "=" + g.at}
 	}
 	some := func(_ *crew, r *rand.Rand) (pids []int, _ error) {
-		all := host.Hands()
+		all := host.Executors()
 		most := len(all)
 		if r.IntN(3) > 0 {
 			most = min(1, most)
@@ -36,9 +36,9 @@ func TestHandsFaults(t *testing.T) {
 		}
 		return pids, nil
 	}
-	all := append(cuts("the hands", func() []*gate { return gates[len(gates)-workers:] }),
-		stops("hands stand still", some),
-		fault{"hands are killed", func(_ context.Context, c *crew, r *rand.Rand) error {
+	all := append(cuts("the executor", func() []*gate { return gates[len(gates)-workers:] }),
+		stops("executors stand still", some),
+		fault{"executors are killed", func(_ context.Context, c *crew, r *rand.Rand) error {
 			pids, err := some(c, r)
 			for _, pid := range pids {
 				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended

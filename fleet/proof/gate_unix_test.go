@@ -19,7 +19,7 @@ const (
 	deaf   passage = "deaf"   // the server hears the worker, and its answers are lost
 )
 
-// gate is a worker's way to a server: the database, Temporal, or hands.
+// gate is a worker's way to a server: the database, Temporal, or an executor.
 type gate struct {
 	at, network, to string // its own address; the server's
 	l               net.Listener

@@ -22,7 +22,7 @@ import (
 	"github.com/settle-agent/settle/agent"
 	"github.com/settle-agent/settle/fleet"
 	"github.com/settle-agent/settle/fleet/fleettest"
-	"github.com/settle-agent/settle/fleet/fleettest/handstest"
+	"github.com/settle-agent/settle/fleet/fleettest/executortest"
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/fleet/worker"
@@ -51,7 +51,7 @@ var server pgtest.Server
 
 func TestMain(m *testing.M) {
 	settle.RunAsSupervisor()
-	handstest.Play(os.Exit)
+	executortest.Play(os.Exit)
 	if id := os.Getenv(workerVar); id != "" {
 		if err := work(id); err != nil {
 			fmt.Fprintln(os.Stderr, "worker", id, "ended:", err)
@@ -110,10 +110,10 @@ func work(id string) error {
 	return w.Run(ctx)
 }
 
-// session is an agent that runs commands, here or at hands.
+// session is an agent that runs commands, here or at an executor.
 func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConfig, error) {
 	m := model.Config{ProviderName: "test", Name: "test", Provider: fleettest.Model{Calls: calls, Call: command(t)}}
-	if t.Hands == "" {
+	if t.Executor == "" {
 		return agent.Session(
 			ctx,
 			agent.Config{
@@ -128,7 +128,7 @@ func session(ctx context.Context, t fleet.Task, data string) (settle.SessionConf
 		)
 	}
 	settings, err := config.Load(config.Input{
-		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"executor": t.Hands, "executor_lease": handsLease(t.Session)},
+		Dir: t.Dir, Getenv: os.Getenv, ProjectConfig: config.IgnoreProject, Flags: map[string]string{"executor": t.Executor, "executor_lease": executorLease(t.Session)},
 	})
 	if err != nil {
 		return settle.SessionConfig{}, err
@@ -195,9 +195,9 @@ const (
 	longSession = "long"
 )
 
-// handsLease is so long that the next worker finds what the dead one had started, or
+// executorLease is so long that the next worker finds what the dead one had started, or
 // too short for that.
-func handsLease(session string) string {
+func executorLease(session string) string {
 	if even(session) {
 		return "6s"
 	}
@@ -214,7 +214,7 @@ const silence = 3 * time.Second
 func command(t fleet.Task) func(token string) (tool, arguments string) {
 	return func(token string) (string, string) {
 		seconds := "0.2"
-		if t.Hands != "" && even(token) && !even(t.Session) {
+		if t.Executor != "" && even(token) && !even(t.Session) {
 			seconds = "5"
 		}
 		return "shell", fmt.Sprintf(`{"command":"echo %s >> %s/calls; sleep %s"}`, token, t.Dir, seconds)

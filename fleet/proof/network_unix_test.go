@@ -13,14 +13,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/settle-agent/settle/fleet/fleettest/handstest"
+	"github.com/settle-agent/settle/fleet/fleettest/executortest"
 )
 
-// The addresses of the servers: the database's and that of the hands. Workers have
+// The addresses of the servers: the database's and that of the executor. Workers have
 // 10.77.N.2.
 const (
 	databaseAt = "10.77.0.1"
-	handsAt    = "10.77.0.5"
+	executorAt = "10.77.0.5"
 )
 
 // network is a router and the workers around it, each a network namespace:
@@ -60,7 +60,7 @@ func newNetwork(t *testing.T) *network {
 		-n router addr add 10.77.0.2/30 dev in
 		-n router link set in up
 		-n router route add %s via %s
-		route add 10.77.0.0/16 via 10.77.0.2`, databaseAt, handsAt, handsAt, databaseAt)
+		route add 10.77.0.0/16 via 10.77.0.2`, databaseAt, executorAt, executorAt, databaseAt)
 	if out, err := exec.Command("ip", "netns", "exec", "router", "sysctl", "-qw", "net.ipv4.ip_forward=1").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -124,13 +124,13 @@ func (n *network) cuts(server, at string) (all []fault) {
 }
 
 // TestNetworkCuts: workers are on machines of their own as far as the network goes, and are cut
-// off from the database and from the hands: packets are lost, no connection ends, and none
+// off from the database and from the executor: packets are lost, no connection ends, and none
 // can be made. Workers die. When all of that is over, each task has ended once and completed,
 // and no call ran twice.
 func TestNetworkCuts(t *testing.T) {
 	c, n := newCrew(t), newNetwork(t)
-	host := handstest.New(t, c.work)
-	c.hands = host.Way()
+	host := executortest.New(t, c.work)
+	c.executor = host.Way()
 	c.within = n.join
 	u, err := url.Parse(c.place.URL)
 	if err != nil {
@@ -138,7 +138,7 @@ func TestNetworkCuts(t *testing.T) {
 	}
 	q := u.Query()
 	database := newGateAt(t, "tcp", databaseAt+":0", "unix", filepath.Join(q.Get("host"), socket))
-	hands := newGateAt(t, "tcp", handsAt+":0", "unix", host.Socket)
+	executor := newGateAt(t, "tcp", executorAt+":0", "unix", host.Socket)
 	q.Del("host")
 	q.Set("sslmode", "disable")
 	u.Host, u.RawQuery = database.at, q.Encode()
@@ -146,7 +146,7 @@ func TestNetworkCuts(t *testing.T) {
 	c.env = func() []string {
 		return []string{
 			databaseVar + "=" + u.String(),
-			handstest.HostVar + "=" + hands.at,
+			executortest.HostVar + "=" + executor.at,
 			addressVar + "=" + temporal.at,
 		}
 	}
@@ -156,7 +156,7 @@ func TestNetworkCuts(t *testing.T) {
 		*seed,
 		slices.Concat(
 			n.cuts("the database and Temporal", databaseAt),
-			n.cuts("the hands", handsAt),
+			n.cuts("the executor", executorAt),
 			[]fault{workerDies()},
 		),
 	)

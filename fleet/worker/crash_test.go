@@ -156,9 +156,9 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	}
 }
 
-// TestShutdownHandsOver: what a worker runs when it is told to stop goes on at
+// TestShutdownPassesTasksOn: what a worker runs when it is told to stop goes on at
 // another one, and nothing of it runs twice.
-func TestShutdownHandsOver(t *testing.T) {
+func TestShutdownPassesTasksOn(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 3, Delay: 300 * time.Millisecond}, &r)

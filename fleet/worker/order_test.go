@@ -13,7 +13,7 @@ import (
 )
 
 // TestSettlesFirst: what a dead worker left is settled before the next one looks for what
-// it works with, such as hands.
+// it works with, such as an executor.
 func TestSettlesFirst(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record

@@ -204,7 +204,7 @@ type opening struct {
 
 // open opens the session, in its workspace and within its budget.
 func (r *run) open(ctx context.Context) (o opening) {
-	if r.attempt.Rescued { // before what may wait for a workspace, or for hands
+	if r.attempt.Rescued { // before what may wait for a workspace, or for an executor
 		if _, err := r.settle(ctx, nil); err != nil {
 			return opening{err: r.cause(err)}
 		}

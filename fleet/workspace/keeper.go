@@ -29,7 +29,7 @@ type Keeper struct {
 	// Dir is the directory of the workspaces on this machine. A later keeper there finds
 	// them.
 	Dir string
-	// Machine leads to the machine that a task's hands are on, from a directory of
+	// Machine leads to the machine that a task's executor is on, from a directory of
 	// this one. leave ends that.
 	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Executor, leave func(), err error)
 	// KiB bounds the files of a new workspace, and the fetch for it. CheckpointKiB bounds
@@ -51,8 +51,8 @@ const (
 
 // place is a workspace as scripts reach it.
 type place struct {
-	hands executor.Executor
-	leave func()
+	executor executor.Executor
+	leave    func()
 	// start is where scripts begin, and dir the workspace, on that machine; local is
 	// where the session is on this one.
 	start, dir, local string
@@ -65,10 +65,10 @@ func (k *Keeper) reach(ctx context.Context, t fleet.Task) (*place, error) {
 		return nil, fmt.Errorf("cannot make a folder for the workspace: %w", err)
 	}
 	var err error
-	if p.hands, p.leave, err = k.Machine(ctx, t, p.local); err != nil {
+	if p.executor, p.leave, err = k.Machine(ctx, t, p.local); err != nil {
 		return nil, err
 	}
-	if p.dir = p.hands.Machine().Dir; p.dir != "" { // it is the task's own, elsewhere
+	if p.dir = p.executor.Machine().Dir; p.dir != "" { // it is the task's own, elsewhere
 		p.start = p.dir
 		return p, nil
 	}
@@ -108,7 +108,7 @@ func (k *Keeper) prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, err
 		return fleet.Place{}, err
 	}
 	defer p.leave()
-	line, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.hands)
+	line, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.executor)
 	if err != nil {
 		return fleet.Place{}, err
 	}
@@ -151,7 +151,7 @@ func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *kn
 		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)), "W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head,
 		"W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
 	)
-	line, _, err := s.run(ctx, p.hands)
+	line, _, err := s.run(ctx, p.executor)
 	if err != nil {
 		return fleet.Place{}, err
 	}
@@ -231,7 +231,7 @@ func (k *Keeper) checkpoint(
 	line, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
 		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib),
 		"W_MESSAGE=settle: the files after turn "+turn,
-	)}.run(ctx, p.hands)
+	)}.run(ctx, p.executor)
 	if err != nil {
 		return c, err
 	}

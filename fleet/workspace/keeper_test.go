@@ -62,7 +62,7 @@ func origin(t testing.TB) string {
 	return dir
 }
 
-// elsewhere is a machine whose hands begin in a directory.
+// elsewhere is a machine whose executor begins in a directory.
 type elsewhere struct {
 	*executor.Local
 	dir string
@@ -167,21 +167,21 @@ func TestCannotClone(t *testing.T) {
 	local := func(path string) executor.Local { return executor.Local{Env: []string{"PATH=" + path}} }
 	withGit, without := local(os.Getenv("PATH")), local(bare)
 	for n, c := range []struct {
-		task  fleet.Task
-		hands executor.Executor
-		says  string
+		task     fleet.Task
+		executor executor.Executor
+		says     string
 	}{
 		{task: fleet.Task{Repo: from, Ref: "nope"}, says: "cannot fetch nope of " + from + ": couldn't find remote ref nope"},
 		{task: fleet.Task{Repo: "/nowhere"}, says: "'/nowhere' does not appear to be a git repository"},
 		{task: fleet.Task{Repo: "ext::sh -c true"}, says: "transport 'ext' not allowed"},
 		{task: fleet.Task{Repo: from}, says: "the files of " + from + " have 200 KiB, more than 100"},
-		{task: fleet.Task{Repo: from, Ref: "v1"}, hands: elsewhere{&withGit, occupied}, says: "is not empty, and what is there is not the session's"},
-		{task: fleet.Task{Repo: from}, hands: &without, says: "there is no git on the machine"},
+		{task: fleet.Task{Repo: from, Ref: "v1"}, executor: elsewhere{&withGit, occupied}, says: "is not empty, and what is there is not the session's"},
+		{task: fleet.Task{Repo: from}, executor: &without, says: "there is no git on the machine"},
 	} {
 		k := keeper(t, p)
-		if k.KiB = 100; c.hands != nil {
+		if k.KiB = 100; c.executor != nil {
 			k.Machine = func(context.Context, fleet.Task, string) (executor.Executor, func(), error) {
-				return c.hands, func() {}, nil
+				return c.executor, func() {}, nil
 			}
 		}
 		c.task.Session = fmt.Sprint("s", n)

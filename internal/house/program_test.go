@@ -18,7 +18,6 @@ func ownLookups() map[string]string {
 		"fleet/pgdev":                         "the servers of settle-fleet dev start before the first task",
 		"fleet/temporaldev":                   "the servers of settle-fleet dev start before the first task",
 		"fleet/fleettest/executortest":        "an aid of tests",
-		"fleet/fleettest/handstest":           "an aid of tests",
 		"modeltest":                           "an aid of tests",
 		"clients":                             "an aid of tests",
 		"internal/sandbox":                    "it grants the folders of PATH for reading, and starts nothing",

@@ -121,6 +121,7 @@ func newRoot() *cobra.Command {
 		"`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
+	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { noteFormerFlag(cmd.Flags(), cmd.ErrOrStderr()) }
 	cmd.AddCommand(
 		newDev(&d),
 		newWorker(&d),

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle"
-	"github.com/settle-agent/settle/fleet/fleettest/handstest"
+	"github.com/settle-agent/settle/fleet/fleettest/executortest"
 	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/modeltest/leak"
 )
@@ -25,7 +25,7 @@ const (
 
 func TestMain(m *testing.M) {
 	settle.RunAsSupervisor()
-	handstest.Play(os.Exit)
+	executortest.Play(os.Exit)
 	if os.Getenv(roleVar) == roleCommand {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()

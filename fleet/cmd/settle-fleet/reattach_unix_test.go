@@ -15,17 +15,17 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/fleet/fleettest/handstest"
+	"github.com/settle-agent/settle/fleet/fleettest/executortest"
 	"github.com/settle-agent/settle/modeltest"
 )
 
 // patience bounds what a test waits for.
 const patience = time.Minute
 
-// reattaching is a fleet whose hands are on another machine.
+// reattaching is a fleet whose executor is on another machine.
 type reattaching struct {
 	t     *testing.T
-	dir   string // where the hands work
+	dir   string // where the executor works
 	env   []string
 	model *modeltest.Server
 	began time.Time // the first worker's death
@@ -35,8 +35,8 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	t.Helper()
 	home(t)
 	r := &reattaching{t: t, dir: t.TempDir()}
-	host := handstest.New(t, r.dir)
-	t.Setenv(handstest.HostVar, host.Socket)
+	host := executortest.New(t, r.dir)
+	t.Setenv(executortest.HostVar, host.Socket)
 	r.env = os.Environ()
 	command := fmt.Sprintf(
 		`{"command":"echo $$ >> %[1]s/ran; while [ ! -e %[1]s/go ]; do sleep 0.02; done; echo the end of it; exit 3"}`,
@@ -47,7 +47,7 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	)
 	must(t, "", "migrate")
 	must(
-		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--hands", host.Way(), "-m",
+		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--executor", host.Way(), "-m",
 		"openai/gpt-5.2", "work",
 	)
 	return r
@@ -148,7 +148,7 @@ func (r *reattaching) kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// check waits for the task's end, and for that of the hands.
+// check waits for the task's end, and for the end of the executor.
 func (r *reattaching) check() {
 	r.t.Helper()
 	must(r.t, "", "results", "--wait")
@@ -168,7 +168,7 @@ func (r *reattaching) check() {
 	}
 }
 
-// TestReattachEnded: a worker dies while a command runs at the hands, and the command
+// TestReattachEnded: a worker dies while a command runs at the executor, and the command
 // ends before the next worker comes. The model gets its ending and its output.
 func TestReattachEnded(t *testing.T) {
 	r := newReattaching(t, modeltest.Say("I know."))
@@ -211,7 +211,7 @@ func TestReattachRunning(t *testing.T) {
 	}
 }
 
-// TestReattachStopped: a worker that was stopped and wakes is refused, by the hands as
+// TestReattachStopped: a worker that was stopped and wakes is refused, by the executor as
 // by the log, and what it had started is the next one's.
 func TestReattachStopped(t *testing.T) {
 	r := newReattaching(

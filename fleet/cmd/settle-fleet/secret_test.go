@@ -41,7 +41,7 @@ func TestSubmittedKeysAreNotStored(t *testing.T) {
 		{"--tenant", key},
 		{"--label", key + "=x"},
 		{"--model", key},
-		{"--hands", "ssh " + key},
+		{"--executor", "ssh " + key},
 		{"-C", "/" + key},
 		{"--repo", "https://" + key + "@example.org/x.git"},
 		{"--repo", "/x", "--ref", key},

@@ -126,7 +126,7 @@ const (
 // results prints the tasks that have ended.
 func (f *fleetOf) results(ctx context.Context, to io.Writer, filter index.Filter) error {
 	out := bufio.NewWriter(to)
-	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error { return writeLine(out, u) })
+	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error { return writeLine(out, shown(u)) })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -164,7 +164,7 @@ func newLogs(d *database) *cobra.Command {
 	var follow, asJSON bool
 	var after uint64
 	cmd := &cobra.Command{
-		Use: "logs [-f] UNIT | SESSION", Short: "Print the log of a session", Args: cobra.ExactArgs(1),
+		Use: "logs [-f] TASK | SESSION", Short: "Print the log of a session", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := d.open(cmd.Context())
 			if err != nil {
@@ -226,7 +226,7 @@ func printEvent(to io.Writer, e event.Event, asJSON bool) error {
 
 func newCancel(d *database) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel UNIT…", Short: "End tasks", Args: cobra.MinimumNArgs(1),
+		Use: "cancel TASK…", Short: "End tasks", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := d.openLazily(cmd.Context(), newLogger(cmd))
 			if err != nil {

@@ -26,7 +26,7 @@ func newStatus(d *database) *cobra.Command {
 	var chosen selection
 	var asJSON, watch bool
 	cmd := &cobra.Command{
-		Use:   "status [UNIT]",
+		Use:   "status [TASK]",
 		Short: "Say how many tasks wait, run, are held and have ended, or how one is",
 		Long:  statusHelp,
 		Args:  cobra.MaximumNArgs(1),
@@ -42,7 +42,7 @@ func newStatus(d *database) *cobra.Command {
 				if err != nil {
 					return failed(err)
 				}
-				return failed(writeLine(cmd.OutOrStdout(), u))
+				return failed(writeLine(cmd.OutOrStdout(), shown(u)))
 			case watch:
 				return failed(f.watch(cmd.Context(), cmd.OutOrStdout(), chosen.filter()))
 			}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ const submitHelp = `Submit a task, or many.
 
 With a prompt, its task is submitted. With --file, each line of the file is a task in
 JSON: {"session":"…","input":"…","prompt":"…","dir":"…","repo":"URL","ref":"…","depth":N,
-"model":"PROVIDER/NAME","hands":"COMMAND","limits":{"steps":N,"seconds":N,"tokens":N},
+"model":"PROVIDER/NAME","executor":"COMMAND","limits":{"steps":N,"seconds":N,"tokens":N},
 "tenant":"NAME","batch":"NAME","labels":{"KEY":"VALUE"}}.
 Only prompt is needed; the flags are for tasks that do not say otherwise.
 
@@ -131,7 +130,7 @@ func (f *submitFlags) defineTask(flags *pflag.FlagSet) {
 	flags.StringVar(&f.task.Ref, "ref", "", "branch, tag or commit `REF` of the repository; default: its HEAD")
 	flags.IntVar(&f.task.Depth, "depth", 0, "clone only the last `N` commits; 0: all")
 	flags.StringVarP(&f.task.Model, "model", "m", "", "`PROVIDER/NAME` of the model; default: the worker's")
-	flags.StringVar(&f.task.Hands, "hands", "", "run commands and work on files at the other end of `COMMAND`")
+	defineExecutor(flags, &f.task.Executor, "run commands and work on files at the other end of `COMMAND`")
 	flags.IntVar(&f.task.Limits.Steps, "max-steps", 0, "end a turn after `N` model responses; 0: the worker's limit")
 	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
 	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
@@ -231,13 +230,8 @@ func tooLong(n int) error {
 func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 	t := f.task
 	t.Labels = nil
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&t); err != nil {
+	if err := decodeTask(line, &t); err != nil {
 		return t, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return t, errors.New("there is something behind the task; each task has a line of its own")
 	}
 	if t.Session == "" && f.prefix != "" {
 		t.Session = fmt.Sprintf("%s-%d", f.prefix, f.line)

@@ -22,8 +22,8 @@ const (
 	isolationNone = "none"
 	// isolationSandbox is a required sandbox and a directory of its own for each task.
 	isolationSandbox = "sandbox"
-	// isolationHands is the machine that the worker's --hands makes for each session.
-	isolationHands = "hands"
+	// isolationExecutor is the machine that the worker's --executor makes for each session.
+	isolationExecutor = executorFlag
 )
 
 // tenancy says which tenants a worker serves.
@@ -37,7 +37,7 @@ type tenancy struct {
 func (y *tenancy) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&y.isolation, "isolation", isolationNone,
-		"`none`, sandbox or hands: what keeps tenants apart; with none, the worker runs tasks of one tenant only")
+		"`none`, sandbox or executor: what keeps tenants apart; with none, the worker runs tasks of one tenant only")
 	flags.StringVar(&y.tenant, "tenant", "",
 		"with --isolation none, run only tasks of tenant `NAME`, and give others back; default: "+fleet.DefaultTenant)
 	flags.StringVar(&y.dirs, "tenant-dirs", "",
@@ -47,16 +47,19 @@ func (y *tenancy) define(cmd *cobra.Command) {
 // check checks the flags of a worker, and has the sandbox required where it isolates.
 func (f *workerFlags) checkTenancy() error {
 	y := &f.tenancy
+	if y.isolation == formerFlag {
+		y.isolation = isolationExecutor
+	}
 	switch y.isolation {
 	case isolationSandbox:
 		f.confinement.use = config.SandboxRequired
-	case isolationHands:
-		if f.hands == "" {
-			return errors.New("--isolation hands needs --hands: a command that makes a container for each session")
+	case isolationExecutor:
+		if f.executor == "" {
+			return errors.New("--isolation executor needs --executor: a command that makes a container for each session")
 		}
 	case isolationNone, "":
 	default:
-		return fmt.Errorf("there is no isolation %q: it is none, sandbox or hands", y.isolation)
+		return fmt.Errorf("there is no isolation %q: it is none, sandbox or executor", y.isolation)
 	}
 	if y.tenant != "" && y.isolated() {
 		return errors.New("--tenant names the only tenant of a worker with --isolation none")
@@ -98,7 +101,7 @@ func (y *tenancy) checkDirs() error {
 }
 
 func (y *tenancy) isolated() bool {
-	return y.isolation == isolationSandbox || y.isolation == isolationHands
+	return y.isolation == isolationSandbox || y.isolation == isolationExecutor
 }
 
 // admit refuses a task that this worker cannot keep apart from those of other tenants.
@@ -108,11 +111,11 @@ func (y *tenancy) admit(t fleet.Task) error {
 		return nil
 	case !y.isolated():
 		return y.admitTenant(t)
-	case t.Hands != "":
+	case t.Executor != "":
 		return errors.New(
-			"the task names hands, which this worker would start outside of its isolation; leave them out",
+			"the task names an executor, which this worker would start outside of its isolation; leave it out",
 		)
-	case y.isolation == isolationHands:
+	case y.isolation == isolationExecutor:
 		return nil
 	case t.Repo != "":
 		return checkRemote(t.Repo)
@@ -133,7 +136,7 @@ func (y *tenancy) admitTenant(t fleet.Task) error {
 	}
 	return &fleet.ForeignError{Err: fmt.Errorf(
 		"the task is of tenant %q, and this worker runs only tasks of %q, because nothing keeps tenants apart on it; "+
-			"run workers with --isolation sandbox or hands, or with --tenant %s",
+			"run workers with --isolation sandbox or executor, or with --tenant %s",
 		tenant, served, tenant,
 	)}
 }

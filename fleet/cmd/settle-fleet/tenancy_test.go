@@ -21,7 +21,7 @@ func TestAdmit(t *testing.T) {
 	if err := os.Symlink(filepath.Join(root, "a"), filepath.Join(root, "b", "link")); err != nil {
 		t.Fatal(err)
 	}
-	one, boxed, hands := tenancy{}, tenancy{isolation: isolationSandbox, dirs: root}, tenancy{isolation: isolationHands}
+	one, sandboxed, remote := tenancy{}, tenancy{isolation: isolationSandbox, dirs: root}, tenancy{isolation: isolationExecutor}
 	for _, c := range []struct {
 		name string
 		by   tenancy
@@ -33,26 +33,26 @@ func TestAdmit(t *testing.T) {
 		{"the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "a"}, ""},
 		{"not the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "default"}, "--tenant default"},
 		{"dev", tenancy{open: true}, fleet.Task{Tenant: "a", Dir: "/anywhere"}, ""},
-		{"its own directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/b"}, ""},
-		{"one below", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/deep"}, ""},
-		{"another's directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/a"}, "is not in"},
-		{"all directories", boxed, fleet.Task{Tenant: "b", Dir: root}, "is not in"},
-		{"a way around", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/../a"}, "is not in"},
-		{"a link to another's", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/link"}, "is not in"},
-		{"a missing directory", boxed, fleet.Task{Tenant: "b", Dir: root + "/b/none"}, "no such file"},
-		{"a name that leads up", boxed, fleet.Task{Tenant: "..", Dir: root}, "not the name of a directory"},
-		{"a name with a slash", boxed, fleet.Task{Tenant: "b/../a", Dir: root + "/a"}, "not the name of a directory"},
+		{"its own directory", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b"}, ""},
+		{"one below", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b/deep"}, ""},
+		{"another's directory", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/a"}, "is not in"},
+		{"all directories", sandboxed, fleet.Task{Tenant: "b", Dir: root}, "is not in"},
+		{"a way around", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b/../a"}, "is not in"},
+		{"a link to another's", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b/link"}, "is not in"},
+		{"a missing directory", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b/none"}, "no such file"},
+		{"a name that leads up", sandboxed, fleet.Task{Tenant: "..", Dir: root}, "not the name of a directory"},
+		{"a name with a slash", sandboxed, fleet.Task{Tenant: "b/../a", Dir: root + "/a"}, "not the name of a directory"},
 		{"none", tenancy{isolation: isolationSandbox}, fleet.Task{Tenant: "b", Dir: root + "/b"}, "--tenant-dirs"},
-		{"a repository", boxed, fleet.Task{Tenant: "b", Repo: "https://example.org/x.git"}, ""},
-		{"a repository by ssh", boxed, fleet.Task{Tenant: "b", Repo: "git@example.org:x.git"}, ""},
-		{"a local repository", boxed, fleet.Task{Tenant: "b", Repo: root + "/a"}, "is not on a server"},
-		{"a local URL", boxed, fleet.Task{Tenant: "b", Repo: "file://" + root + "/a"}, "is not on a server"},
-		{"a local host", boxed, fleet.Task{Tenant: "b", Repo: "file://localhost" + root}, "is not on a server"},
-		{"a path with a colon", boxed, fleet.Task{Tenant: "b", Repo: root + "/a:b"}, "is not on a server"},
-		{"another transport", boxed, fleet.Task{Tenant: "b", Repo: "ext::sh -c x"}, "is not on a server"},
-		{"hands of its own", boxed, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
-		{"hands of its own in a container", hands, fleet.Task{Tenant: "b", Hands: "sh"}, "names hands"},
-		{"the worker's hands", hands, fleet.Task{Tenant: "b", Dir: "/work"}, ""},
+		{"a repository", sandboxed, fleet.Task{Tenant: "b", Repo: "https://example.org/x.git"}, ""},
+		{"a repository by ssh", sandboxed, fleet.Task{Tenant: "b", Repo: "git@example.org:x.git"}, ""},
+		{"a local repository", sandboxed, fleet.Task{Tenant: "b", Repo: root + "/a"}, "is not on a server"},
+		{"a local URL", sandboxed, fleet.Task{Tenant: "b", Repo: "file://" + root + "/a"}, "is not on a server"},
+		{"a local host", sandboxed, fleet.Task{Tenant: "b", Repo: "file://localhost" + root}, "is not on a server"},
+		{"a path with a colon", sandboxed, fleet.Task{Tenant: "b", Repo: root + "/a:b"}, "is not on a server"},
+		{"another transport", sandboxed, fleet.Task{Tenant: "b", Repo: "ext::sh -c x"}, "is not on a server"},
+		{"an executor of its own", sandboxed, fleet.Task{Tenant: "b", Executor: "sh"}, "names an executor"},
+		{"an executor of its own in a container", remote, fleet.Task{Tenant: "b", Executor: "sh"}, "names an executor"},
+		{"the worker's executor", remote, fleet.Task{Tenant: "b", Dir: "/work"}, ""},
 	} {
 		if err := c.by.admit(
 			c.task,
@@ -76,7 +76,8 @@ func TestTenancyFlags(t *testing.T) {
 	}
 	for args, says := range map[string]string{
 		"--isolation maybe":                               "there is no isolation",
-		"--isolation hands":                               "needs --hands",
+		"--isolation executor":                            "needs --executor",
+		"--isolation hands":                               "needs --executor", // its earlier name
 		"--isolation sandbox --tenant a":                  "--tenant names the only tenant",
 		"--tenant-dirs " + inside:                         "is for --isolation sandbox",
 		"--isolation sandbox --tenant-dirs /nowhere/x":    "cannot use --tenant-dirs",

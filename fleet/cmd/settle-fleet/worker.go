@@ -39,7 +39,7 @@ type workerFlags struct {
 	slots          int
 	drain          time.Duration
 	model, baseURL string
-	hands          string
+	executor       string
 
 	workspaceDir                string // "" is beside or in settle's data directory
 	workspaceMiB, checkpointMiB int
@@ -56,7 +56,7 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
-	flags.StringVar(&f.hands, "hands", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	defineExecutor(flags, &f.executor, "for tasks that name none, `COMMAND` that leads to the machine to work on")
 	flags.StringVar(&f.approvals, "approvals", "",
 		"`hold` tasks whose calls need a person until one decides (settle-fleet approvals), or deny these calls; "+
 			"default: hold, and deny where settle-fleet confines tasks in a sandbox")
@@ -426,7 +426,7 @@ func (a *agents) given(task fleet.Task) map[string]string {
 	}
 	set("model", task.Model, a.flags.model)
 	set("base_url", a.flags.baseURL)
-	set("executor", task.Hands, a.flags.hands)
+	set("executor", task.Executor, a.flags.executor)
 	set("sandbox.use", a.flags.confinement.use)
 	if task.Limits.Steps > 0 {
 		given["max_steps"] = strconv.Itoa(task.Limits.Steps)

@@ -90,13 +90,13 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	}
 	if err != nil {
 		leave()
-		return nil, nil, fmt.Errorf("cannot reach the hands by %q: %w", settings.Executor, err)
+		return nil, nil, fmt.Errorf("cannot reach the executor by %q: %w", settings.Executor, err)
 	}
 	return remote, leave, nil
 }
 
 const (
-	// leaveTimeout bounds the end of a connection to hands.
+	// leaveTimeout bounds the end of a connection to an executor.
 	leaveTimeout = 5 * time.Second
 	// sweepDelay is how often workspaces of sessions that were deleted are removed.
 	sweepDelay = time.Hour
@@ -132,7 +132,7 @@ The checkpoint's commits are printed as JSON, BASE among them.`
 func newCheckpoint(d *database) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "checkpoint UNIT -o FILE",
+		Use:   "checkpoint TASK -o FILE",
 		Short: "Write what a task has made of its repository as a git bundle",
 		Long:  checkpointHelp,
 		Args:  cobra.ExactArgs(1),

@@ -1,9 +1,9 @@
-// Package handstest gives a test hands that are on another machine, as far as processes
+// Package executortest gives a test an executor on another machine, as far as processes
 // can tell: a host that starts them for each connection, as sshd does. The test binary
-// is the hands and the way to them, see [Play].
+// is the executor and the way to it, see [Play].
 //
 // Files:
 //
 //   - host.go: a machine with an executor
 //   - play.go: the roles of the test program
-package handstest
+package executortest

@@ -1,6 +1,6 @@
 //go:build unix
 
-package handstest
+package executortest
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// patience is how long hands may take to end after the test.
+// patience is how long executors may take to end after the test.
 const patience = time.Minute
 
-// Host is a machine with hands.
+// Host is a machine with executors.
 type Host struct {
 	// Socket is where it takes connections.
 	Socket string
@@ -28,11 +28,11 @@ type Host struct {
 	env   []string
 	group sync.WaitGroup
 
-	mu    sync.Mutex
-	hands []*exec.Cmd // that run
+	mu        sync.Mutex
+	executors []*exec.Cmd // that run
 }
 
-// New starts a host whose hands work in a directory, in the environment that this
+// New starts a host whose executors work in a directory, in the environment that this
 // process has now. They have to end with the sessions that use them.
 func New(t *testing.T, dir string) *Host {
 	t.Helper()
@@ -42,7 +42,7 @@ func New(t *testing.T, dir string) *Host {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	h := &Host{Socket: filepath.Join(short, "sshd"), t: t, dir: dir}
-	h.env = append(os.Environ(), "XDG_RUNTIME_DIR="+short, roleVar+"="+roleHands)
+	h.env = append(os.Environ(), "XDG_RUNTIME_DIR="+short, roleVar+"="+roleExecutor)
 	listener, err := net.Listen("unix", h.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -53,16 +53,16 @@ func New(t *testing.T, dir string) *Host {
 	return h
 }
 
-// Way is a command that leads to the hands from a process in whose environment
+// Way is a command that leads to the executor from a process in whose environment
 // [HostVar] is the host's socket, or one that leads there.
 func (h *Host) Way() string { return fmt.Sprintf("%s=%s exec %s", roleVar, roleWay, os.Args[0]) }
 
-// Hands returns the processes that run: hands, and those that lead to them from a later
+// Executors returns the processes that run: executors, and those that lead to them from a later
 // connection.
-func (h *Host) Hands() (all []*os.Process) {
+func (h *Host) Executors() (all []*os.Process) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, cmd := range h.hands {
+	for _, cmd := range h.executors {
 		all = append(all, cmd.Process)
 	}
 	return all
@@ -84,7 +84,7 @@ func (h *Host) accept(listener net.Listener) {
 		cmd.Stdin, cmd.Stdout, cmd.SysProcAttr = file, file, &syscall.SysProcAttr{Setsid: true}
 		if cmd.Start() == nil {
 			h.mu.Lock()
-			h.hands = append(h.hands, cmd)
+			h.executors = append(h.executors, cmd)
 			h.mu.Unlock()
 			h.group.Go(func() { h.wait(cmd) }) // end kills it, if nothing else ends it
 		}
@@ -96,20 +96,20 @@ func (h *Host) wait(cmd *exec.Cmd) {
 	_ = cmd.Wait() // it may have been killed
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hands = slices.DeleteFunc(h.hands, func(c *exec.Cmd) bool { return c == cmd })
+	h.executors = slices.DeleteFunc(h.executors, func(c *exec.Cmd) bool { return c == cmd })
 }
 
-// end waits for the end of all hands.
+// end waits for the end of all executors.
 func (h *Host) end() {
 	ended := make(chan struct{})
-	go func() { h.group.Wait(); close(ended) }() // ends with the hands
+	go func() { h.group.Wait(); close(ended) }() // ends with the executors
 	select {
 	case <-ended:
 		return
 	case <-time.After(patience):
-		h.t.Error("hands are left, though the sessions are closed")
+		h.t.Error("executors are left, though the sessions are closed")
 	}
-	for _, p := range h.Hands() {
+	for _, p := range h.Executors() {
 		_ = p.Kill() // it may have ended
 	}
 	<-ended

@@ -1,6 +1,6 @@
 //go:build unix
 
-package handstest
+package executortest
 
 import (
 	"context"
@@ -27,17 +27,17 @@ const (
 
 // The roles.
 const (
-	roleHands = "settle executor"
-	roleWay   = "way" // between the standard streams and a socket, as ssh is
+	roleExecutor = "settle executor"
+	roleWay      = "way" // between the standard streams and a socket, as ssh is
 )
 
-// Play does what the process was started for, if that is hands or a way to them, and
+// Play does what the process was started for, if that is an executor or a way to it, and
 // ends it with exit, which is [os.Exit]. TestMain calls it first.
 func Play(exit func(int)) {
 	var err error
 	switch os.Getenv(roleVar) {
-	case roleHands:
-		err = hands()
+	case roleExecutor:
+		err = runExecutor()
 	case roleWay:
 		err = way()
 	default:
@@ -53,15 +53,15 @@ func Play(exit func(int)) {
 // keep is how long an executor keeps unclaimed results; ten minutes outside of tests.
 const keep = 15 * time.Second
 
-// hands is what settle executor does.
-func hands() error {
+// runExecutor runs settle executor.
+func runExecutor() error {
 	if stop, err := proc.BecomeReaper(); err == nil {
 		defer stop()
 	}
 	lost := make(chan os.Signal, 1) // the end of the connection is no reason to end
 	signal.Notify(lost, syscall.SIGHUP, syscall.SIGPIPE)
 	defer signal.Stop(lost)
-	_ = os.Unsetenv(roleVar) // or each command that runs this binary would be hands
+	_ = os.Unsetenv(roleVar) // or each command that runs this binary would be an executor
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func hands() error {
 		Getenv:   os.Getenv,
 		Settings: settings,
 		Dir:      dir,
-		Sockets:  filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hands"),
+		Sockets:  filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "executor"),
 	}
 	stand, discard := o.Stand()
 	stand.Keep = keep

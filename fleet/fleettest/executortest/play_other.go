@@ -1,6 +1,6 @@
 //go:build !unix
 
-package handstest
+package executortest
 
 // Play does nothing: there is no such host here.
 func Play(func(int)) {}
