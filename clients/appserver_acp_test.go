@@ -194,7 +194,7 @@ func TestCodexACP(t *testing.T) {
 		asked = 1 // the command runs in a sandbox
 	}
 	tr.diff("permission was asked", asked, len(tr.notes("session/request_permission")))
-	if said := tr.agentText(); said != "Let me look. Done. Let me look. Done. Loaded." { // once live, once from the history
+	if said := tr.agentText(); said != "Let me look. Done. Let me look. Done. Loaded." { // live, and from the history
 		t.Errorf("it said %q", said)
 	}
 	ends := map[string]int{}

@@ -147,7 +147,8 @@ func turnSamples() []Event {
 		}),
 		attempt(HistoryChanged{
 			Change: ChangeLeftOut, Provider: "openai", Model: "gpt", Tokens: 8192, LeftOut: []Part{PartReasoning}, Why: "Invalid request.",
-			Trigger: TriggerFull, From: &Place{Turn: "t000001", Attempts: 2}, Summary: "goal: …", Digest: "inputs: …", Before: 9000, Piece: true,
+			Trigger: TriggerFull, From: &Place{Turn: "t000001", Attempts: 2}, Summary: "goal: …", Digest: "inputs: …",
+			Before: 9000, Piece: true,
 		}),
 		attempt(AttemptStarted{
 			Step: 1, N: 2, Provider: "openai", Model: "gpt", Inputs: []string{"n000002"}, MaxTokens: 4096, Trimmed: 1, Basis: "0a1b2c3d", Purpose: Compaction,

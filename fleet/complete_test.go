@@ -60,7 +60,8 @@ func TestNames(t *testing.T) {
 func TestANUL(t *testing.T) {
 	for of, task := range map[string]fleet.Task{
 		"prompt": {Prompt: "a\x00b"}, "dir": {Dir: "/a\x00b"}, "repo": {Repo: "/a\x00b"}, "ref": {Repo: "/a", Ref: "b\x00"},
-		"model": {Model: "p/\x00"}, "executor": {Executor: "ssh \x00"}, `label "k"`: {Labels: map[string]string{"k": "\x00"}},
+		"model": {Model: "p/\x00"}, "executor": {Executor: "ssh \x00"},
+		`label "k"`: {Labels: map[string]string{"k": "\x00"}},
 	} {
 		refused(t, fmt.Sprintf("the %s of the task has a NUL", of), task)
 	}

@@ -95,7 +95,7 @@ type Role string
 const (
 	User      Role = "user"      // text and images of a person, or a note of settle
 	Assistant Role = "assistant" // text of the model
-	Reasoning Role = "reasoning" // thinking of the model; also what else only its provider reads: a Signature without text
+	Reasoning Role = "reasoning" // thinking of the model; also a Signature without text, which only its provider reads
 	Call      Role = "call"      // a tool call of the model
 	Output    Role = "output"    // what a tool call gave
 )

@@ -301,7 +301,7 @@ func TestCacheOfBreakpoints(t *testing.T) {
 			return spent{s.Read / 1100, s.Write / 1100}
 		}
 		got := []spent{
-			kilo(messageOf("", "user")), kilo(messageOf("", "user")), // no key
+			kilo(said("", "user")), kilo(said("", "user")), // no key
 			kilo(said(key, "user")), kilo(said(key, "user")),
 			kilo(said(key, "user", "assistant", "user")), kilo(said(key, "user", "assistant", "user", "user")),
 			kilo(said(key, "developer", "user")),      // another prefix

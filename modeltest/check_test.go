@@ -63,7 +63,7 @@ const (
 	result2   = `{"type":"tool_result","tool_use_id":"toolu_2","content":"ok"}`
 )
 
-func messageOf(role string, blocks ...string) string {
+func msg(role string, blocks ...string) string {
 	return fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, strings.Join(blocks, ","))
 }
 
@@ -80,7 +80,7 @@ func TestMessagesRules(t *testing.T) {
 	checkRefusals(t, "/v1/messages", []refusal{
 		{"plain", messagesBody(user), ""},
 		{"conversation", messagesBody(user + "," + assistant + "," + user), ""},
-		{"calls", messagesBody(user + "," + messageOf("assistant", text, toolUse, toolUse2) + "," + messageOf("user", result, result2, text)), ""},
+		{"calls", messagesBody(user + "," + msg("assistant", text, toolUse, toolUse2) + "," + msg("user", result, result2, text)), ""},
 		{"no max_tokens", `{"model":"m","messages":[` + user + `]}`, "max_tokens: Field required"},
 		{"max_tokens too large", `{"model":"m","max_tokens":1001,"messages":[` + user + `]}`, "max_tokens: 1001 > 1000, which is the maximum allowed number of output tokens for m"},
 		{"prompt too long", messagesBody(fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("word ", window))), "prompt is too long: "},
@@ -91,45 +91,45 @@ func TestMessagesRules(t *testing.T) {
 		{"no model", strings.Replace(messagesBody(user), `"m"`, `""`, 1), "model: Field required"},
 		{"no messages", messagesBody(""), "at least one message is required"},
 		{"not JSON", `{"model":`, "not valid JSON"},
-		{"call without output", messagesBody(user + "," + messageOf("assistant", toolUse)), "messages.1: " + missing},
-		{"call answered by text", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + user), "messages.1: " + missing},
-		{"one of two calls answered", messagesBody(user + "," + messageOf("assistant", toolUse, toolUse2) + "," + messageOf("user", result2)), missing},
-		{"output too late", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + user + "," + assistant + "," + messageOf("user", result)), missing},
-		{"text before the output", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", text, result)), missing},
-		{"text after the call", messagesBody(user + "," + messageOf("assistant", toolUse, text) + "," + messageOf("user", result)), missing},
-		{"output without call", messagesBody(messageOf("user", result)), "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1"},
-		{"two outputs", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", result, result)), "each tool_use must have a single result"},
-		{"same id twice", messagesBody(user + "," + messageOf("assistant", toolUse, toolUse) + "," + messageOf("user", result)), "`tool_use` ids must be unique"},
-		{"same id in another message", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", result) + "," + messageOf("assistant", toolUse) + "," + messageOf("user", result)), "`tool_use` ids must be unique"},
-		{"bad id", messagesBody(user + "," + messageOf("assistant", strings.Replace(toolUse, "toolu_1", "a.b", 1)) + "," + messageOf("user", strings.Replace(result, "toolu_1", "a.b", 1))), "tool_use.id: String should match pattern"},
-		{"empty id", messagesBody(user + "," + messageOf("assistant", strings.Replace(toolUse, "toolu_1", "", 1)) + "," + messageOf("user", strings.Replace(result, "toolu_1", "", 1))), "tool_use.id: String should match pattern"},
-		{"no name", messagesBody(user + "," + messageOf("assistant", strings.Replace(toolUse, "shell", "", 1)) + "," + messageOf("user", result)), "tool_use.name: String should have at least 1 character"},
-		{"input not an object", messagesBody(user + "," + messageOf("assistant", strings.Replace(toolUse, "{}", `"x"`, 1)) + "," + messageOf("user", result)), "tool_use.input: Input should be a valid dictionary"},
-		{"empty text block", messagesBody(messageOf("user", `{"type":"text","text":""}`)), "text content blocks must be non-empty"},
-		{"blank text block", messagesBody(messageOf("user", `{"type":"text","text":" \n"}`)), "text content blocks must contain non-whitespace text"},
+		{"call without output", messagesBody(user + "," + msg("assistant", toolUse)), "messages.1: " + missing},
+		{"call answered by text", messagesBody(user + "," + msg("assistant", toolUse) + "," + user), "messages.1: " + missing},
+		{"one of two calls answered", messagesBody(user + "," + msg("assistant", toolUse, toolUse2) + "," + msg("user", result2)), missing},
+		{"output too late", messagesBody(user + "," + msg("assistant", toolUse) + "," + user + "," + assistant + "," + msg("user", result)), missing},
+		{"text before the output", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", text, result)), missing},
+		{"text after the call", messagesBody(user + "," + msg("assistant", toolUse, text) + "," + msg("user", result)), missing},
+		{"output without call", messagesBody(msg("user", result)), "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1"},
+		{"two outputs", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", result, result)), "each tool_use must have a single result"},
+		{"same id twice", messagesBody(user + "," + msg("assistant", toolUse, toolUse) + "," + msg("user", result)), "`tool_use` ids must be unique"},
+		{"same id in another message", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", result) + "," + msg("assistant", toolUse) + "," + msg("user", result)), "`tool_use` ids must be unique"},
+		{"bad id", messagesBody(user + "," + msg("assistant", strings.Replace(toolUse, "toolu_1", "a.b", 1)) + "," + msg("user", strings.Replace(result, "toolu_1", "a.b", 1))), "tool_use.id: String should match pattern"},
+		{"empty id", messagesBody(user + "," + msg("assistant", strings.Replace(toolUse, "toolu_1", "", 1)) + "," + msg("user", strings.Replace(result, "toolu_1", "", 1))), "tool_use.id: String should match pattern"},
+		{"no name", messagesBody(user + "," + msg("assistant", strings.Replace(toolUse, "shell", "", 1)) + "," + msg("user", result)), "tool_use.name: String should have at least 1 character"},
+		{"input not an object", messagesBody(user + "," + msg("assistant", strings.Replace(toolUse, "{}", `"x"`, 1)) + "," + msg("user", result)), "tool_use.input: Input should be a valid dictionary"},
+		{"empty text block", messagesBody(msg("user", `{"type":"text","text":""}`)), "text content blocks must be non-empty"},
+		{"blank text block", messagesBody(msg("user", `{"type":"text","text":" \n"}`)), "text content blocks must contain non-whitespace text"},
 		{"empty message", messagesBody(`{"role":"user","content":""}`), "messages.0: user messages must have non-empty content"},
 		{"no blocks", messagesBody(user + `,{"role":"assistant","content":[]},` + user), "messages.1: all messages must have non-empty content except for the optional final assistant message"},
-		{"empty output", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", strings.Replace(result, `"ok"`, `""`, 1))), ""},
-		{"empty text in an output", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", strings.Replace(result, `"ok"`, `[{"type":"text","text":""}]`, 1))), "text content blocks must be non-empty"},
+		{"empty output", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", strings.Replace(result, `"ok"`, `""`, 1))), ""},
+		{"empty text in an output", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", strings.Replace(result, `"ok"`, `[{"type":"text","text":""}]`, 1))), "text content blocks must be non-empty"},
 		{"trailing assistant", messagesBody(user + "," + assistant), "This model does not support assistant message prefill. The conversation must end with a user message."},
 		{"two users", messagesBody(user + "," + user), `roles must alternate between "user" and "assistant", but found multiple "user" roles in a row`},
 		{"two assistants", messagesBody(user + "," + assistant + "," + assistant + "," + user), `found multiple "assistant" roles`},
 		{"assistant first", messagesBody(assistant + "," + user), `first message must use the "user" role`},
 		{"system role", messagesBody(`{"role":"system","content":"x"},` + user), `Unexpected role "system"`},
-		{"unsigned thinking", messagesBody(user + "," + messageOf("assistant", `{"type":"thinking","thinking":"hm"}`, text) + "," + user), "messages.1.content.0.thinking.signature: Field required"},
-		{"foreign thinking", messagesBody(user + "," + messageOf("assistant", `{"type":"thinking","thinking":"hm","signature":"abc"}`, text) + "," + user), "messages.1.content.0: Invalid `signature` in `thinking` block"},
-		{"foreign redacted thinking", messagesBody(user + "," + messageOf("assistant", `{"type":"redacted_thinking","data":"abc"}`, text) + "," + user), "Invalid `data` in `redacted_thinking` block"},
-		{"unknown block", messagesBody(messageOf("user", `{"type":"weird"}`)), "Input tag 'weird' found using 'type'"},
-		{"call of a user", messagesBody(messageOf("user", toolUse)), "`tool_use` blocks can only be in `assistant` messages"},
+		{"unsigned thinking", messagesBody(user + "," + msg("assistant", `{"type":"thinking","thinking":"hm"}`, text) + "," + user), "messages.1.content.0.thinking.signature: Field required"},
+		{"foreign thinking", messagesBody(user + "," + msg("assistant", `{"type":"thinking","thinking":"hm","signature":"abc"}`, text) + "," + user), "messages.1.content.0: Invalid `signature` in `thinking` block"},
+		{"foreign redacted thinking", messagesBody(user + "," + msg("assistant", `{"type":"redacted_thinking","data":"abc"}`, text) + "," + user), "Invalid `data` in `redacted_thinking` block"},
+		{"unknown block", messagesBody(msg("user", `{"type":"weird"}`)), "Input tag 'weird' found using 'type'"},
+		{"call of a user", messagesBody(msg("user", toolUse)), "`tool_use` blocks can only be in `assistant` messages"},
 		{"a search", search(`{"type":"web_search_20250305","name":"web_search","max_uses":5}`, user), ""},
 		{"a search of no known version", search(`{"type":"web_search_1","name":"web_search"}`, user), "Input tag 'web_search_1'"},
 		{"a search with another name", search(`{"type":"web_search_20250305","name":"search"}`, user), "Input should be 'web_search'"},
 		{"a search with a schema", search(`{"type":"web_search_20250305","name":"web_search","input_schema":{}}`, user), "Extra inputs are not permitted"},
-		{"a search without its result", messagesBody(user + "," + messageOf("assistant", searchUse) + "," + user), "was found without a corresponding `web_search_tool_result` block"},
-		{"a search that failed", messagesBody(user + "," + messageOf("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}`) + "," + user), ""},
-		{"results of nobody's", messagesBody(user + "," + messageOf("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"forged"}]}`) + "," + user), "Invalid `encrypted_content`"},
-		{"results without what was encrypted", messagesBody(user + "," + messageOf("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t"}]}`) + "," + user), "encrypted_content: Field required"},
-		{"a search of the user's", messagesBody(messageOf("user", searchUse)), "can only be in `assistant` messages"},
+		{"a search without its result", messagesBody(user + "," + msg("assistant", searchUse) + "," + user), "was found without a corresponding `web_search_tool_result` block"},
+		{"a search that failed", messagesBody(user + "," + msg("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}`) + "," + user), ""},
+		{"results of nobody's", messagesBody(user + "," + msg("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"forged"}]}`) + "," + user), "Invalid `encrypted_content`"},
+		{"results without what was encrypted", messagesBody(user + "," + msg("assistant", searchUse, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"u","title":"t"}]}`) + "," + user), "encrypted_content: Field required"},
+		{"a search of the user's", messagesBody(msg("user", searchUse)), "can only be in `assistant` messages"},
 		{"tools of one name", `{"model":"m","max_tokens":9,"tools":[{"name":"a","input_schema":{}},{"name":"a","input_schema":{}}],"messages":[` + user + `]}`, "Tool names must be unique"},
 		{"bad tool name", `{"model":"m","max_tokens":9,"tools":[{"name":"a b","input_schema":{}}],"messages":[` + user + `]}`, "tools.0.custom.name: String should match pattern"},
 		{"budget above max_tokens", `{"model":"m","max_tokens":900,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[` + user + `]}`, "`max_tokens` must be greater than `thinking.budget_tokens`"},
@@ -240,7 +240,7 @@ func TestRulesCanBeLoosened(t *testing.T) {
 		path, body string
 	}{
 		{loose, "/v1/messages", messagesBody(user + "," + user + "," + assistant)},
-		{loose, "/v1/messages", messagesBody(messageOf("user", `{"type":"text","text":""}`))},
+		{loose, "/v1/messages", messagesBody(msg("user", `{"type":"text","text":""}`))},
 		{loose, "/v1/chat/completions", chatBody(user, user, assistant)},
 		{loose, "/v1/responses", `{"model":"m","input":""}`},
 		{off, "/v1/messages", `{}`},
@@ -328,7 +328,7 @@ func TestThinkingComesBackUnaltered(t *testing.T) {
 	plainID := plain["content"].([]any)[0].(map[string]any)["id"].(string)
 	back := func(id string, blocks any) string {
 		return strings.Replace(messagesBody(user+`,{"role":"assistant","content":`+asJSON(t, blocks)+`},`+
-			messageOf("user", strings.Replace(result, "toolu_1", id, 1))), `"max_tokens":100`, `"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024}`, 1)
+			msg("user", strings.Replace(result, "toolu_1", id, 1))), `"max_tokens":100`, `"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":1024}`, 1)
 	}
 	altered := strings.Replace(back(id, blocks), `"thinking":"hm"`, `"thinking":"hmm"`, 1)
 	elsewhere := modeltest.NewServer(t, modeltest.Script(modeltest.Say("fine")))

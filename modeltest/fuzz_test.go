@@ -23,7 +23,7 @@ func FuzzRequests(f *testing.F) {
 		0,
 		responsesBody(user, `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA.x"}`, assistant),
 	)
-	f.Add(1, messagesBody(user+","+messageOf("assistant", toolUse)+","+messageOf("user", result)))
+	f.Add(1, messagesBody(user+","+msg("assistant", toolUse)+","+msg("user", result)))
 	f.Add(
 		2,
 		chatBody(

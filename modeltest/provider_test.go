@@ -42,7 +42,7 @@ func TestProviderRules(t *testing.T) {
 		"deepseek": {
 			{"has reasoning_content", chatBody(user, call, output), "Missing `reasoning_content` field in the assistant message at message index 1.", chatBody(user, with(`"reasoning_content":"Hm."`), output)},
 			{"between the calls", responsesBody(user, fc("a"), `{"role":"assistant","type":"message","content":"x"}`, fc("b"), out("a"), out("b")), "No tool output found for tool call a.", responsesBody(user, fc("a"), fc("b"), out("a"), out("b"))},
-			{"has thinking", messagesBody(user + "," + messageOf("assistant", toolUse) + "," + messageOf("user", result)), "The `content[].thinking` in the thinking mode must be passed back to the API.", messagesBody(user + "," + messageOf("assistant", `{"type":"thinking","thinking":"Hm."}`, toolUse) + "," + messageOf("user", result))},
+			{"has thinking", messagesBody(user + "," + msg("assistant", toolUse) + "," + msg("user", result)), "The `content[].thinking` in the thinking mode must be passed back to the API.", messagesBody(user + "," + msg("assistant", `{"type":"thinking","thinking":"Hm."}`, toolUse) + "," + msg("user", result))},
 		},
 		"moonshot": {{"which is not empty", chatBody(user, with(`"reasoning_content":""`), output), "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1", chatBody(user, with(`"reasoning_content":"Hm."`), output)}},
 		"gemini": {

@@ -101,7 +101,9 @@ func settles(t *testing.T, req model.Request) (streamResult, *recorder) {
 }
 
 // sdks is what the SDK reads, and sends.
-func sdks(t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig) (streamResult, *recorder) {
+func sdks(
+	t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig,
+) (streamResult, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
 	client, err := genai.NewClient(

@@ -153,7 +153,8 @@ func TestServe(t *testing.T) {
 	if last := all[len(all)-1]; last.Kind() != event.KindTurnCompleted {
 		t.Errorf("it ended with %v", last.Data)
 	}
-	if opened, ok := all[0].Data.(event.SessionOpened); !ok || opened.Permission != "ask" || opened.Frontend != "serve" {
+	if opened, ok := all[0].Data.(event.SessionOpened); !ok || opened.Permission != "ask" ||
+		opened.Frontend != "serve" {
 		t.Errorf("it began with %+v", all[0].Data)
 	}
 	signalled(t, v.cmd, syscall.SIGTERM)

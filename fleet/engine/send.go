@@ -30,8 +30,8 @@ const (
 	decisionTimeout = 3 * time.Second
 )
 
-// Send sends tasks to Temporal that were accepted. Tasks that Temporal does not take stay in the outbox. Send also sends
-// tasks that earlier submissions left there: while no worker runs, no other program does.
+// Send sends tasks to Temporal that were accepted. Tasks that Temporal does not take stay in the outbox.
+// Send also sends tasks that earlier submissions left there: while no worker runs, no other program does.
 func (e *Engine) Send(ctx context.Context, ids []string) error {
 	for len(ids) > 0 {
 		part := ids[:min(sendSize, len(ids))]

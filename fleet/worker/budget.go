@@ -62,7 +62,8 @@ func (r *run) account(ctx context.Context, result *fleet.Result) {
 	if result == nil || !r.budgeted() {
 		return
 	}
-	if _, err := r.worker.config.Budgets.Settle(ctx, r.attempt.Task.Batch, r.attempt.TaskID, result.Summary); err != nil {
+	a := r.attempt
+	if _, err := r.worker.config.Budgets.Settle(ctx, a.Task.Batch, a.TaskID, result.Summary); err != nil {
 		r.logger.Warn("what the task took may not count for its batch", "error", err)
 	}
 }

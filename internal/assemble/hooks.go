@@ -67,7 +67,8 @@ func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, pr
 		if open, ok := c.sessions.Load(spec.Marker); ok {
 			return open.(*sandboxes).programs().StartProgram(ctx, in, spec)
 		}
-		sandboxes := newSandboxes(c.servers, c, spec.Marker) // the session is being closed, or works in another directory
+		// The session is being closed, or works in another directory.
+		sandboxes := newSandboxes(c.servers, c, spec.Marker)
 		p, err := sandboxes.programs().StartProgram(ctx, in, spec)
 		if err != nil {
 			return nil, errors.Join(err, sandboxes.discard())

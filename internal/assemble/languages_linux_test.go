@@ -36,7 +36,8 @@ func TestLanguageServersCannotChangeTheDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range p.Write {
-			if sandbox.Contains(sandboxes.dir, path) || sandbox.Contains(extra, path) || sandbox.Contains(path, sandboxes.dir) {
+			if sandbox.Contains(sandboxes.dir, path) || sandbox.Contains(extra, path) ||
+				sandbox.Contains(path, sandboxes.dir) {
 				t.Errorf("%s: it can change %s", kind, path)
 			}
 		}

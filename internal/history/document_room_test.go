@@ -82,7 +82,8 @@ func TestDocumentWithoutRoomBecomesText(t *testing.T) {
 	accepts := noRoomForDocuments(func(history.BuiltRequest) *model.Error { return nil })
 	for _, window := range []int{0, 1_000_000} {
 		to.Window = window
-		p := newTape(t).turn("first").attempt().text("fine").endAttempt().ends(event.Complete()).read(pdfOf("a.pdf", 80))
+		p := newTape(t).turn("first").attempt().text("fine").endAttempt().ends(event.Complete()).
+			read(pdfOf("a.pdf", 80))
 		b, n, r := p.asks(to, accepts)
 		if _, texts := documentsOf(b); accepts(b) != nil || n != 1 || !strings.Contains(texts, "words of a.pdf") ||
 			!strings.Contains(texts, "first") {

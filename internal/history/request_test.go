@@ -380,7 +380,8 @@ func TestRequest(t *testing.T) {
 			log: func(p *tape) {
 				p.turn("hi").attempt()
 				call := p.call("a", `{}`, "starts")
-				p.thought("", &model.ProviderSignature{Format: event.SignatureDetails, Data: "[]"}).gives(call, "A").endAttempt()
+				p.thought("", &model.ProviderSignature{Format: event.SignatureDetails, Data: "[]"}).
+					gives(call, "A").endAttempt()
 			},
 			target: func(t *history.Target) { t.ReasoningField = true },
 			want:   "user: hi\ncall a: {}\nreasoning\noutput a: A\n",

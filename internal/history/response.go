@@ -44,7 +44,8 @@ func (w *walk) response(log Log, items []*event.Item, a *event.Attempt) {
 			}
 		case event.Reasoning:
 			if w.target.ReasoningField && included && w.keepsField(i, items) || fits && w.keepsReasoning(items[n:]) {
-				list = append(list, model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Signature: c.Signature})
+				thought := model.Item{Role: model.Reasoning, Text: c.Text, ID: w.ownID(i), Signature: c.Signature}
+				list = append(list, thought)
 			}
 		case event.ToolCall:
 			call := model.Item{Role: model.Call, ID: w.ownID(i), CallID: w.callID(i), Signature: w.ownSignature(i)}

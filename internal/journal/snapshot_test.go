@@ -330,8 +330,10 @@ func TestCompactEvents(t *testing.T) {
 	head := event.Event{V: event.Version, Session: "s1", Turn: "t1", Attempt: "a1", Item: "i1", By: "user"}
 	data := []event.Data{
 		event.ItemEnded{
-			Status:  event.ItemCompleted,
-			Content: event.Content{Type: event.Message, Text: "a", Signature: &event.ProviderSignature{Format: "f", Data: "d"}},
+			Status: event.ItemCompleted,
+			Content: event.Content{
+				Type: event.Message, Text: "a", Signature: &event.ProviderSignature{Format: "f", Data: "d"},
+			},
 		},
 		event.ItemEnded{
 			Status:  event.ItemAborted,

@@ -133,7 +133,7 @@ func runProbe(
 	case len(e.Out) > 0:
 		return e.Tried, fmt.Errorf("the kernel does not enforce the sandbox: %s", strings.Join(e.Out, ", "))
 	}
-	if targetFile, err := os.ReadFile(filepath.Join(b.Dir, "target")); err != nil || string(targetFile) != "target" {
+	if target, err := os.ReadFile(filepath.Join(b.Dir, "target")); err != nil || string(target) != "target" {
 		return e.Tried, errors.New("the kernel does not enforce the sandbox: a file outside of it was changed")
 	}
 	return e.Tried, nil

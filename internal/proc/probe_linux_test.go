@@ -97,7 +97,8 @@ func TestProbeScriptInSandbox(t *testing.T) {
 		}
 		policy := sandbox.ReadOnly("", os.Getenv("PATH"), b.Room)
 		if p.View {
-			policy.Write, policy.View, policy.Protect = []string{b.Room}, true, []string{filepath.Join(b.Room, "keeper", "kept")}
+			policy.Write, policy.View = []string{b.Room}, true
+			policy.Protect = []string{filepath.Join(b.Room, "keeper", "kept")}
 		}
 		out, err := Run(
 			t.Context(),

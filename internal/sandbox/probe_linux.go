@@ -250,19 +250,19 @@ func (b ProbeTarget) attempts() []way {
 	if b.OwnProcesses {
 		b.Host = 1
 	}
-	targetFile, process := filepath.Join(b.Dir, "target"), fmt.Sprintf("/proc/%d/", b.Host)
+	target, process := filepath.Join(b.Dir, "target"), fmt.Sprintf("/proc/%d/", b.Host)
 	list := []way{
-		{"reading a file", open(targetFile, unix.O_RDONLY)},
-		{"writing a file", open(targetFile, unix.O_WRONLY)},
-		{"emptying a file", func() error { return unix.Truncate(targetFile, 0) }},
+		{"reading a file", open(target, unix.O_RDONLY)},
+		{"writing a file", open(target, unix.O_WRONLY)},
+		{"emptying a file", func() error { return unix.Truncate(target, 0) }},
 		{"making a file", open(filepath.Join(b.Dir, "made"), unix.O_WRONLY|unix.O_CREAT)},
 		{"making a folder", func() error { return unix.Mkdir(filepath.Join(b.Dir, "dir"), 0o700) }},
-		{"removing a file", func() error { return unix.Unlink(targetFile) }},
-		{"renaming a file", func() error { return unix.Rename(targetFile, targetFile+"2") }},
-		{"moving a file in", func() error { return unix.Rename(targetFile, filepath.Join(b.Room, "moved")) }},
-		{"linking a file", func() error { return unix.Link(targetFile, filepath.Join(b.Room, "linked")) }},
+		{"removing a file", func() error { return unix.Unlink(target) }},
+		{"renaming a file", func() error { return unix.Rename(target, target+"2") }},
+		{"moving a file in", func() error { return unix.Rename(target, filepath.Join(b.Room, "moved")) }},
+		{"linking a file", func() error { return unix.Link(target, filepath.Join(b.Room, "linked")) }},
 		{"listing a folder", open(b.Dir, unix.O_RDONLY|unix.O_DIRECTORY)},
-		{"the root of another process", open(process+"root"+targetFile, unix.O_RDONLY)},
+		{"the root of another process", open(process+"root"+target, unix.O_RDONLY)},
 		{"the environment of another process", open(process+"environ", unix.O_RDONLY)},
 		{"the memory of another process", open(process+"mem", unix.O_RDWR)},
 		{"a signal", func() error { return unix.Kill(b.Host, 0) }},
@@ -293,21 +293,21 @@ func (b ProbeTarget) attempts() []way {
 			list,
 			way{"writing in the folder", open(file, unix.O_WRONLY)},
 			way{"a mode", func() error { return unix.Chmod(file, 0o600) }},
-			way{"a mode outside", func() error { return unix.Chmod(targetFile, 0o600) }},
+			way{"a mode outside", func() error { return unix.Chmod(target, 0o600) }},
 			way{"watching a folder", b.watch},
 		)
 	} else {
 		if b.View {
 			kept := filepath.Join(b.Room, "keeper", "kept")
-			list = append(list, way{"a mode outside", func() error { return unix.Chmod(targetFile, 0o644) }}, way{"times outside", func() error { return unix.Utimes(targetFile, make([]unix.Timeval, 2)) }},
-				way{"an owner outside", func() error { return unix.Chown(targetFile, os.Getuid(), os.Getgid()) }},
+			list = append(list, way{"a mode outside", func() error { return unix.Chmod(target, 0o644) }}, way{"times outside", func() error { return unix.Utimes(target, make([]unix.Timeval, 2)) }},
+				way{"an owner outside", func() error { return unix.Chown(target, os.Getuid(), os.Getgid()) }},
 				way{"a protected file", open(kept, unix.O_WRONLY)}, way{"removing a protected file", func() error { return unix.Unlink(kept) }},
 				way{"renaming a protected file", func() error { return unix.Rename(kept, kept+"2") }}, way{"replacing a protected file", func() error { return unix.Rename(filepath.Join(b.Room, "made"), kept) }},
 				way{"renaming the folder of a protected file", func() error { return unix.Rename(filepath.Dir(kept), filepath.Join(b.Room, "moved")) }})
 		}
 		link := filepath.Join(b.Room, "link")
 		list = append(list, way{"a symbolic link", func() error {
-			if err := os.Symlink(targetFile, link); err != nil {
+			if err := os.Symlink(target, link); err != nil {
 				return fmt.Errorf("cannot make one: %v", err)
 			}
 			return open(link, unix.O_RDWR)()

@@ -12,7 +12,7 @@ func ProbeScript(b ProbeTarget) string {
 	var s strings.Builder
 	line := func(words ...string) { s.WriteString(strings.Join(words, " ") + "\n") }
 	try := func(what string, words ...string) { line("try", word(what), strings.Join(words, " ")) }
-	targetFile, file, kept := word(b.Dir+"/target"), word(b.Room+"/file"), word(b.Room+"/keeper/kept")
+	target, file, kept := word(b.Dir+"/target"), word(b.Room+"/file"), word(b.Room+"/keeper/kept")
 	s.WriteString(`n=0
 try() { what=$1; shift; n=$((n+1)); if ("$@") >/dev/null 2>&1; then echo "out: $what"; fi; }
 works() { what=$1; shift; if ("$@") >/dev/null 2>&1; then :; else echo "stuck: $what"; fi; }
@@ -20,20 +20,20 @@ write() { echo x >> "$1"; }
 connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 `)
 	line("works reading cat", file)
-	try("reading a file", "cat", targetFile)
+	try("reading a file", "cat", target)
 	try("listing a folder", "ls", word(b.Dir))
 	try("a signal", "kill -0", strconv.Itoa(b.Host))
-	try("a link to a file", "ln", targetFile, word(b.Room+"/linked"))
+	try("a link to a file", "ln", target, word(b.Room+"/linked"))
 	try("making a file", "write", word(b.Dir+"/made"))
 	try("making a folder", "mkdir", word(b.Dir+"/dir"))
-	try("a mode outside", "chmod 600", targetFile)
-	try("writing a file", "write", targetFile)
-	try("moving a file in", "mv", targetFile, word(b.Room+"/moved"))
-	try("renaming a file", "mv", targetFile, word(b.Dir+"/target2"))
-	try("removing a file", "rm", targetFile)
+	try("a mode outside", "chmod 600", target)
+	try("writing a file", "write", target)
+	try("moving a file in", "mv", target, word(b.Room+"/moved"))
+	try("renaming a file", "mv", target, word(b.Dir+"/target2"))
+	try("removing a file", "rm", target)
 	if b.Writes {
 		line("works writing write", word(b.Room+"/made"))
-		line("ln -s", targetFile, word(b.Room+"/link"))
+		line("ln -s", target, word(b.Room+"/link"))
 		try("a symbolic link", "write", word(b.Room+"/link"))
 	} else {
 		try("writing in the folder", "write", file)

@@ -458,7 +458,8 @@ func (c *call) finish(d event.ItemEnded) {
 			d.Output = content.Output
 		}
 		d.Type, d.Name, d.CallID, d.Arguments = content.Type, content.Name, content.CallID, content.Arguments
-		d.Sent, d.ProviderID, d.Signature, d.Effective = content.Sent, content.ProviderID, content.Signature, content.Effective
+		d.Sent, d.ProviderID = content.Sent, content.ProviderID
+		d.Signature, d.Effective = content.Signature, content.Effective
 		d.Provider, d.Model = c.turn.target.Provider, c.turn.target.Model
 		return append(c.openEndings(s), c.event(d)...)
 	})

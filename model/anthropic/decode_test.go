@@ -71,7 +71,10 @@ func TestResponse(t *testing.T) {
 	want := wiretest.Response{
 		ID: "msg_1",
 		Items: []wiretest.Item{
-			{Role: model.Reasoning, Text: "Let me see.", Signature: &model.ProviderSignature{Format: "signature", Data: "EqQBCg=="}},
+			{
+				Role: model.Reasoning, Text: "Let me see.",
+				Signature: &model.ProviderSignature{Format: "signature", Data: "EqQBCg=="},
+			},
 			{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "redacted", Data: "secret"}},
 			{Role: model.Assistant, Text: "I look."},
 			{Role: model.Call, Text: `{"command": "ls"}`, ID: "toolu_1", CallID: "toolu_1", Name: "shell"},

@@ -40,10 +40,16 @@ func conversation(name string) model.Request {
 				Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}},
 			},
 			{Role: model.User, Text: "And be quick."},
-			{Role: model.Reasoning, Text: "Hm.", Signature: &model.ProviderSignature{Format: "signature", Data: "c2ln"}},
+			{
+				Role: model.Reasoning, Text: "Hm.",
+				Signature: &model.ProviderSignature{Format: "signature", Data: "c2ln"},
+			},
 			{Role: model.Reasoning, Signature: &model.ProviderSignature{Format: "redacted", Data: "eHg="}},
 			{Role: model.Reasoning, Text: "unsigned"},
-			{Role: model.Reasoning, Text: "another's", Signature: &model.ProviderSignature{Format: "encrypted", Data: "zz"}},
+			{
+				Role: model.Reasoning, Text: "another's",
+				Signature: &model.ProviderSignature{Format: "encrypted", Data: "zz"},
+			},
 			{Role: model.Assistant, Text: "I look."},
 			{Role: model.Call, CallID: "toolu_1", Name: "shell", Arguments: `{"command": "ls <a> & b"}`},
 			{Role: model.Call, CallID: "toolu_2", Name: "shell", Arguments: `{"comm`},

@@ -182,7 +182,10 @@ func TestReasoning(t *testing.T) {
 	}{
 		{
 			"reasoning_content", wiretest.SSE(delta(`"reasoning_content":"Hm"`), delta(`"reasoning_content":"m.","content":null`), delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hmm.", Signature: field("reasoning_content")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{
+				{Role: model.Reasoning, Text: "Hmm.", Signature: field("reasoning_content")},
+				{Role: model.Assistant, Text: "Hi"},
+			},
 		},
 		{
 			"reasoning", wiretest.SSE(delta(`"reasoning":"Hm.","content":""`), delta(`"content":"Hi"`), delta(`"reasoning":"Oh."`), done),
@@ -194,11 +197,17 @@ func TestReasoning(t *testing.T) {
 		},
 		{
 			"thinking part", wiretest.SSE(delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]`), delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{
+				{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")},
+				{Role: model.Assistant, Text: "Hi"},
+			},
 		},
 		{
 			"a part that we do not know", wiretest.SSE(delta(`"content":[{"type":"reference","text":{"a":1},"thinking":"Hm."},{"type":"text","text":"Hi"}]`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{
+				{Role: model.Reasoning, Text: "Hm.", Signature: field("thinking")},
+				{Role: model.Assistant, Text: "Hi"},
+			},
 		},
 		{
 			"details",
@@ -209,7 +218,10 @@ func TestReasoning(t *testing.T) {
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":1}]`),
 				delta(`"content":"Hi"`), done),
 			[]wiretest.Item{
-				{Role: model.Reasoning, Text: "Hm", Signature: &model.ProviderSignature{Format: "details", Data: `[{"format":"anthropic-claude-v1","index":0,"signature":"sig","text":"Hm","type":"reasoning.text"},{"data":"xx","index":1,"type":"reasoning.encrypted"}]`}},
+				{
+					Role: model.Reasoning, Text: "Hm",
+					Signature: &model.ProviderSignature{Format: "details", Data: `[{"format":"anthropic-claude-v1","index":0,"signature":"sig","text":"Hm","type":"reasoning.text"},{"data":"xx","index":1,"type":"reasoning.encrypted"}]`},
+				},
 				{Role: model.Assistant, Text: "Hi"},
 			},
 		},
@@ -229,7 +241,10 @@ func TestReasoning(t *testing.T) {
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
 				delta(`"reasoning_details":[{"type":"reasoning.encrypted","data":"xx","index":0}]`),
 				delta(`"content":"Hi"`), done),
-			[]wiretest.Item{{Role: model.Reasoning, Signature: field("reasoning")}, {Role: model.Assistant, Text: "Hi"}},
+			[]wiretest.Item{
+				{Role: model.Reasoning, Signature: field("reasoning")},
+				{Role: model.Assistant, Text: "Hi"},
+			},
 		},
 		{
 			"details alone", wiretest.SSE(delta(`"reasoning_details":[{"type":"reasoning.summary","summary":"Hm."}]`), done),

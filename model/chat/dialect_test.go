@@ -46,7 +46,9 @@ func laterMessages(t *testing.T, req model.Request, o chat.Options) string {
 }
 
 func TestDialects(t *testing.T) {
-	google := &model.ProviderSignature{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}
+	google := &model.ProviderSignature{
+		Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`,
+	}
 	field := &model.ProviderSignature{Format: "field", Data: "reasoning_content"}
 	thought := model.Item{Role: model.Reasoning, Text: "Hm.", Signature: field}
 	const plain = `[{"role":"assistant","content":null,"tool_calls":[{"id":"call_1",F}]},{"role":"tool","content":"A","tool_call_id":"call_1"},{"role":"user","content":"more"}]`
@@ -90,7 +92,8 @@ func TestDialects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := laterMessages(t, tt.req, chat.Options{Endpoint: transport.Endpoint{BaseURL: tt.url}, Dialect: tt.dialect})
+			options := chat.Options{Endpoint: transport.Endpoint{BaseURL: tt.url}, Dialect: tt.dialect}
+			got := laterMessages(t, tt.req, options)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +sent):\n%s", diff)
 			}
@@ -102,7 +105,10 @@ func TestDialects(t *testing.T) {
 func TestLearned(t *testing.T) {
 	req := called(
 		"kimi-k2-thinking",
-		model.Item{Role: model.Reasoning, Text: "Hm.", Signature: &model.ProviderSignature{Format: "field", Data: "reasoning_content"}},
+		model.Item{
+			Role: model.Reasoning, Text: "Hm.",
+			Signature: &model.ProviderSignature{Format: "field", Data: "reasoning_content"},
+		},
 		call("a", nil),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
@@ -112,7 +118,9 @@ func TestLearned(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 	req = called(
-		"m", call("a", &model.ProviderSignature{Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`}),
+		"m", call("a", &model.ProviderSignature{
+			Format: "members", Data: `{"extra_content":{"google":{"thought_signature":"s"}}}`,
+		}),
 	)
 	req.Input = append(req.Input, call("b", nil), model.Item{Role: model.Output, CallID: "b", Name: "look", Text: "B"})
 	if got := laterMessages(t, req, chat.Options{}); !strings.Contains(

@@ -33,7 +33,10 @@ func conversation() model.Request {
 		Input: []model.Item{
 			{Role: model.User, Text: "Look."},
 			{Role: model.User, Text: "Quick.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
-			{Role: model.Reasoning, Text: "Hm.", Signature: &model.ProviderSignature{Format: "field", Data: "reasoning_content"}},
+			{
+				Role: model.Reasoning, Text: "Hm.",
+				Signature: &model.ProviderSignature{Format: "field", Data: "reasoning_content"},
+			},
 			{
 				Role:      model.Reasoning,
 				Text:      "x",
@@ -50,7 +53,10 @@ func conversation() model.Request {
 			{Role: model.Call, CallID: "c2", Name: "shell", Arguments: `{"comm`},
 			{Role: model.Output, CallID: "c1", Name: "shell", Text: "a\nb"},
 			{Role: model.Output, CallID: "c2", Name: "shell", Text: "bad", Failed: true},
-			{Role: model.Reasoning, Text: "alone", Signature: &model.ProviderSignature{Format: "field", Data: "reasoning"}},
+			{
+				Role: model.Reasoning, Text: "alone",
+				Signature: &model.ProviderSignature{Format: "field", Data: "reasoning"},
+			},
 			{Role: model.User, Text: "Go on."},
 			{Role: model.User, Text: "Now."},
 			{Role: model.Call, CallID: "c3", Name: "shell", Arguments: ``},

@@ -83,7 +83,8 @@ func (it item) MarshalJSON() ([]byte, error) {
 // attached returns what the API attached to an item, if it is an object that
 // has the format.
 func attached(it model.Item, format string) json.RawMessage {
-	if it.Signature == nil || it.Signature.Format != format || len(it.Signature.Data) < len(`{"a":1}`) || it.Signature.Data[0] != '{' ||
+	if it.Signature == nil || it.Signature.Format != format ||
+		len(it.Signature.Data) < len(`{"a":1}`) || it.Signature.Data[0] != '{' ||
 		!json.Valid([]byte(it.Signature.Data)) {
 		return nil
 	}

@@ -38,8 +38,14 @@ func conversation(name string) model.Request {
 		},
 		Input: []model.Item{
 			{Role: model.User, Text: "Look.", Images: []model.Image{{MediaType: "image/png", Data: []byte("png")}}},
-			{Role: model.Reasoning, Text: "Hm.", ID: "rs_1", Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAA="}},
-			{Role: model.Reasoning, ID: "rs_2", Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAB="}},
+			{
+				Role: model.Reasoning, Text: "Hm.", ID: "rs_1",
+				Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAA="},
+			},
+			{
+				Role: model.Reasoning, ID: "rs_2",
+				Signature: &model.ProviderSignature{Format: "encrypted", Data: "gAAB="},
+			},
 			{Role: model.Reasoning, Text: "unsigned", ID: "rs_3"},
 			{Role: model.Assistant, Text: "I look.", ID: "msg_1"},
 			{Role: model.Call, CallID: "call_1", ID: "fc_1", Name: "shell", Arguments: `{"command":"ls"}`},

@@ -40,7 +40,10 @@ func TestComesBack(t *testing.T) {
 			item := read(t, &wiretest.Server{Body: body}).Items[0]
 			req := model.Request{Model: "gpt-6.1-sol", Input: []model.Item{
 				{Role: model.User, Text: "hi"},
-				{Role: item.Role, Text: item.Text, ID: item.ID, CallID: item.CallID, Name: item.Name, Signature: item.Signature},
+				{
+					Role: item.Role, Text: item.Text, ID: item.ID, CallID: item.CallID, Name: item.Name,
+					Signature: item.Signature,
+				},
 			}}
 			if item.Role == model.Call {
 				req.Input[1].Text, req.Input[1].Arguments = "", item.Text

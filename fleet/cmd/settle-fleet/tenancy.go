@@ -55,7 +55,7 @@ func (f *workerFlags) checkTenancy() error {
 		f.confinement.use = config.SandboxRequired
 	case isolationExecutor:
 		if f.executor == "" {
-			return errors.New("--isolation executor needs --executor: a command that makes a container for each session")
+			return errors.New("--isolation executor needs --executor: a command that makes each session a container")
 		}
 	case isolationNone, "":
 	default:

@@ -21,7 +21,8 @@ func TestAdmit(t *testing.T) {
 	if err := os.Symlink(filepath.Join(root, "a"), filepath.Join(root, "b", "link")); err != nil {
 		t.Fatal(err)
 	}
-	one, sandboxed, remote := tenancy{}, tenancy{isolation: isolationSandbox, dirs: root}, tenancy{isolation: isolationExecutor}
+	one, remote := tenancy{}, tenancy{isolation: isolationExecutor}
+	sandboxed := tenancy{isolation: isolationSandbox, dirs: root}
 	for _, c := range []struct {
 		name string
 		by   tenancy

@@ -91,7 +91,9 @@ func TestAttachedClientChangesSettings(t *testing.T) {
 
 // joined opens the session "s" with the policy in a host with that frontend, and joins it. The host ends
 // with the test.
-func joined(t *testing.T, frontend string, policy *assemble.Policy) (clienttest.Place, *assemble.Opened, *attach.Session) {
+func joined(
+	t *testing.T, frontend string, policy *assemble.Policy,
+) (clienttest.Place, *assemble.Opened, *attach.Session) {
 	t.Helper()
 	place := clienttest.NewPlace(t)
 	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), frontend)

@@ -32,7 +32,9 @@ type drawnLog struct {
 func drawLog(t *testing.T, seed uint64) []event.Event {
 	l := &drawnLog{t: t, r: rand.New(rand.NewPCG(seed, 1)), at: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
 	l.add(
-		event.Event{Data: event.SessionOpened{Dir: "/w", Frontend: "terminal", Permission: "ask", Notes: l.some("a note")}},
+		event.Event{Data: event.SessionOpened{
+			Dir: "/w", Frontend: "terminal", Permission: "ask", Notes: l.some("a note"),
+		}},
 	)
 	for range 1 + l.r.IntN(3) {
 		l.drawTurn()

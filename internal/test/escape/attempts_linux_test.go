@@ -21,7 +21,7 @@ type attempt struct {
 	when func(prey) bool
 	// kept has a protected file made for it in the workspace.
 	kept bool
-	try  func(w prey, targetFile string) error
+	try  func(w prey, target string) error
 }
 
 // prey is what an attacker is after.
@@ -85,63 +85,63 @@ var errHeld = errors.New("held")
 func fileAttempts() []attempt {
 	proc := func(w prey, rest string) string { return fmt.Sprintf("/proc/%d/%s", w.Host, rest) }
 	return []attempt{
-		{name: "read", try: func(_ prey, targetFile string) error { return opens(targetFile, unix.O_RDONLY) }},
-		{name: "write", try: func(_ prey, targetFile string) error { return opens(targetFile, unix.O_WRONLY) }},
-		{name: "append", try: func(_ prey, targetFile string) error { return opens(targetFile, unix.O_WRONLY|unix.O_APPEND) }},
-		{name: "truncate", try: func(_ prey, targetFile string) error { return unix.Truncate(targetFile, 0) }},
-		{name: "create", try: func(_ prey, targetFile string) error { return opens(targetFile+".new", unix.O_WRONLY|unix.O_CREAT) }},
+		{name: "read", try: func(_ prey, target string) error { return opens(target, unix.O_RDONLY) }},
+		{name: "write", try: func(_ prey, target string) error { return opens(target, unix.O_WRONLY) }},
+		{name: "append", try: func(_ prey, target string) error { return opens(target, unix.O_WRONLY|unix.O_APPEND) }},
+		{name: "truncate", try: func(_ prey, target string) error { return unix.Truncate(target, 0) }},
+		{name: "create", try: func(_ prey, target string) error { return opens(target+".new", unix.O_WRONLY|unix.O_CREAT) }},
 		{name: "nameless file", try: func(w prey, _ string) error { return opens(w.Dir, unix.O_WRONLY|unix.O_TMPFILE) }},
-		{name: "mkdir", try: func(_ prey, targetFile string) error { return unix.Mkdir(targetFile+".dir", 0o700) }},
-		{name: "fifo", try: func(_ prey, targetFile string) error { return unix.Mkfifo(targetFile+".fifo", 0o600) }},
+		{name: "mkdir", try: func(_ prey, target string) error { return unix.Mkdir(target+".dir", 0o700) }},
+		{name: "fifo", try: func(_ prey, target string) error { return unix.Mkfifo(target+".fifo", 0o600) }},
 		{name: "list", try: func(w prey, _ string) error { return opens(w.Dir, unix.O_RDONLY|unix.O_DIRECTORY) }},
-		{name: "unlink", try: func(_ prey, targetFile string) error { return unix.Unlink(targetFile) }},
-		{name: "rename", try: func(_ prey, targetFile string) error { return unix.Rename(targetFile, targetFile+".2") }},
-		{name: "rename in", try: func(w prey, targetFile string) error { return unix.Rename(targetFile, filepath.Join(w.Room, "moved")) }},
-		{name: "rename out", try: func(w prey, targetFile string) error { return unix.Rename(filepath.Join(w.Room, "file"), targetFile) }},
+		{name: "unlink", try: func(_ prey, target string) error { return unix.Unlink(target) }},
+		{name: "rename", try: func(_ prey, target string) error { return unix.Rename(target, target+".2") }},
+		{name: "rename in", try: func(w prey, target string) error { return unix.Rename(target, filepath.Join(w.Room, "moved")) }},
+		{name: "rename out", try: func(w prey, target string) error { return unix.Rename(filepath.Join(w.Room, "file"), target) }},
 		{name: "rename the workspace", try: func(w prey, _ string) error {
 			if err := unix.Rename(w.Room, w.Room+".2"); err != nil {
 				return err
 			}
 			return unix.Rename(w.Room+".2", w.Room)
 		}},
-		{name: "exchange", try: func(w prey, targetFile string) error {
-			return unix.Renameat2(unix.AT_FDCWD, filepath.Join(w.Room, "file"), unix.AT_FDCWD, targetFile, unix.RENAME_EXCHANGE)
+		{name: "exchange", try: func(w prey, target string) error {
+			return unix.Renameat2(unix.AT_FDCWD, filepath.Join(w.Room, "file"), unix.AT_FDCWD, target, unix.RENAME_EXCHANGE)
 		}},
-		{name: "a relative path", try: func(w prey, targetFile string) error {
-			rel, err := filepath.Rel(w.Room, targetFile)
+		{name: "a relative path", try: func(w prey, target string) error {
+			rel, err := filepath.Rel(w.Room, target)
 			if err != nil {
 				return err
 			}
 			return opens(filepath.Join(w.Room, "/")+"/"+rel, unix.O_RDWR)
 		}},
-		{name: "a descriptor of the root", try: func(_ prey, targetFile string) error {
+		{name: "a descriptor of the root", try: func(_ prey, target string) error {
 			root, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
 			if err != nil {
 				return err
 			}
 			defer func() { _ = unix.Close(root) }()
-			fd, err := unix.Openat(root, strings.TrimPrefix(targetFile, "/"), unix.O_RDWR|unix.O_CLOEXEC, 0)
+			fd, err := unix.Openat(root, strings.TrimPrefix(target, "/"), unix.O_RDWR|unix.O_CLOEXEC, 0)
 			if err == nil {
 				_ = unix.Close(fd)
 			}
 			return err
 		}},
-		{name: "O_PATH, then /proc/self/fd", try: func(_ prey, targetFile string) error {
-			fd, err := unix.Open(targetFile, unix.O_PATH|unix.O_CLOEXEC, 0)
+		{name: "O_PATH, then /proc/self/fd", try: func(_ prey, target string) error {
+			fd, err := unix.Open(target, unix.O_PATH|unix.O_CLOEXEC, 0)
 			if err != nil {
 				return err
 			}
 			defer func() { _ = unix.Close(fd) }()
 			return opens(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDWR)
 		}},
-		{name: "/proc/self/root", try: func(_ prey, targetFile string) error { return opens("/proc/self/root"+targetFile, unix.O_RDWR) }},
-		{name: "/proc/self/task/*/root", try: func(_ prey, targetFile string) error {
-			return opens(fmt.Sprintf("/proc/self/task/%d/root%s", unix.Gettid(), targetFile), unix.O_RDWR)
+		{name: "/proc/self/root", try: func(_ prey, target string) error { return opens("/proc/self/root"+target, unix.O_RDWR) }},
+		{name: "/proc/self/task/*/root", try: func(_ prey, target string) error {
+			return opens(fmt.Sprintf("/proc/self/task/%d/root%s", unix.Gettid(), target), unix.O_RDWR)
 		}},
-		{name: "/proc/self/cwd", try: func(w prey, targetFile string) error {
-			return opens("/proc/self/cwd/../"+filepath.Base(w.Dir)+"/"+filepath.Base(targetFile), unix.O_RDWR)
+		{name: "/proc/self/cwd", try: func(w prey, target string) error {
+			return opens("/proc/self/cwd/../"+filepath.Base(w.Dir)+"/"+filepath.Base(target), unix.O_RDWR)
 		}},
-		{name: "root of the host", try: func(w prey, targetFile string) error { return opens(proc(w, "root")+targetFile, unix.O_RDONLY) }},
+		{name: "root of the host", try: func(w prey, target string) error { return opens(proc(w, "root")+target, unix.O_RDONLY) }},
 		{name: "directory of the host", try: func(w prey, _ string) error { return opens(proc(w, "cwd/")+"..", unix.O_RDONLY) }},
 		{name: "where the descriptors of the host lead", try: func(w prey, _ string) error { _, err := os.Readlink(proc(w, "fd/0")); return err }},
 		{name: "a descriptor of the host", try: func(w prey, _ string) error { return opens(proc(w, "fd/0"), unix.O_RDONLY) }},
@@ -190,34 +190,34 @@ func fileAttempts() []attempt {
 
 func linkAttempts() []attempt {
 	return []attempt{
-		{name: "hard link in", try: func(w prey, targetFile string) error { return unix.Link(targetFile, filepath.Join(w.Room, "linked")) }},
-		{name: "hard link out", try: func(w prey, targetFile string) error {
-			return unix.Link(filepath.Join(w.Room, "file"), targetFile+".l")
+		{name: "hard link in", try: func(w prey, target string) error { return unix.Link(target, filepath.Join(w.Room, "linked")) }},
+		{name: "hard link out", try: func(w prey, target string) error {
+			return unix.Link(filepath.Join(w.Room, "file"), target+".l")
 		}},
-		{name: "symbolic link outside", try: func(_ prey, targetFile string) error { return unix.Symlink(targetFile, targetFile+".s") }},
-		{name: "writing by a symbolic link", when: writes, try: func(w prey, targetFile string) error {
+		{name: "symbolic link outside", try: func(_ prey, target string) error { return unix.Symlink(target, target+".s") }},
+		{name: "writing by a symbolic link", when: writes, try: func(w prey, target string) error {
 			link := filepath.Join(w.Room, "link-w")
-			if err := unix.Symlink(targetFile, link); err != nil {
+			if err := unix.Symlink(target, link); err != nil {
 				return err
 			}
 			return opens(link, unix.O_WRONLY)
 		}},
-		{name: "reading by a symbolic link", when: writes, try: func(w prey, targetFile string) error {
+		{name: "reading by a symbolic link", when: writes, try: func(w prey, target string) error {
 			link := filepath.Join(w.Room, "link-r")
-			if err := unix.Symlink("../"+filepath.Base(w.Dir)+"/"+filepath.Base(targetFile), link); err != nil {
+			if err := unix.Symlink("../"+filepath.Base(w.Dir)+"/"+filepath.Base(target), link); err != nil {
 				return err
 			}
 			return opens(link, unix.O_RDONLY)
 		}},
-		{name: "a link to a folder", when: writes, try: func(w prey, targetFile string) error {
+		{name: "a link to a folder", when: writes, try: func(w prey, target string) error {
 			link := filepath.Join(w.Room, "link-d")
 			if err := unix.Symlink(w.Dir, link); err != nil {
 				return err
 			}
-			return opens(filepath.Join(link, filepath.Base(targetFile)+".made"), unix.O_WRONLY|unix.O_CREAT)
+			return opens(filepath.Join(link, filepath.Base(target)+".made"), unix.O_WRONLY|unix.O_CREAT)
 		}},
-		{name: "a hard link to a descriptor", try: func(w prey, targetFile string) error {
-			fd, err := unix.Open(targetFile, unix.O_PATH|unix.O_CLOEXEC, 0)
+		{name: "a hard link to a descriptor", try: func(w prey, target string) error {
+			fd, err := unix.Open(target, unix.O_PATH|unix.O_CLOEXEC, 0)
 			if err != nil {
 				return err
 			}
@@ -237,8 +237,8 @@ func linkAttempts() []attempt {
 // and configuration, start-up files of shells.
 func keptAttempts() []attempt {
 	kept := func(name string, try func(file string, w prey) error) attempt {
-		return attempt{name: name, when: keeps, kept: true, try: func(w prey, targetFile string) error {
-			return try(filepath.Join(w.Room, filepath.Base(targetFile), "hooks", "file"), w)
+		return attempt{name: name, when: keeps, kept: true, try: func(w prey, target string) error {
+			return try(filepath.Join(w.Room, filepath.Base(target), "hooks", "file"), w)
 		}}
 	}
 	return []attempt{
@@ -277,10 +277,10 @@ func keptAttempts() []attempt {
 
 func attributeAttempts() []attempt {
 	return []attempt{
-		{name: "mode", when: views, try: func(_ prey, targetFile string) error { return unix.Chmod(targetFile, 0o777) }},
-		{name: "owner", when: views, try: func(_ prey, targetFile string) error { return unix.Chown(targetFile, os.Getuid(), os.Getgid()) }},
-		{name: "times", when: views, try: func(_ prey, targetFile string) error { return unix.Utimes(targetFile, make([]unix.Timeval, 2)) }},
-		{name: "attribute", when: views, try: func(_ prey, targetFile string) error { return unix.Setxattr(targetFile, "user.x", []byte("y"), 0) }},
+		{name: "mode", when: views, try: func(_ prey, target string) error { return unix.Chmod(target, 0o777) }},
+		{name: "owner", when: views, try: func(_ prey, target string) error { return unix.Chown(target, os.Getuid(), os.Getgid()) }},
+		{name: "times", when: views, try: func(_ prey, target string) error { return unix.Utimes(target, make([]unix.Timeval, 2)) }},
+		{name: "attribute", when: views, try: func(_ prey, target string) error { return unix.Setxattr(target, "user.x", []byte("y"), 0) }},
 		{name: "mode in the folder", when: reads, try: func(w prey, _ string) error { return unix.Chmod(filepath.Join(w.Room, "file"), 0o777) }},
 		{name: "write in the folder", when: reads, try: func(w prey, _ string) error { return opens(filepath.Join(w.Room, "file"), unix.O_WRONLY) }},
 		{name: "flags", try: func(w prey, _ string) error {
@@ -291,8 +291,8 @@ func attributeAttempts() []attempt {
 			defer func() { _ = unix.Close(fd) }()
 			return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, 0x40)
 		}},
-		{name: "a handle", try: func(_ prey, targetFile string) error {
-			handle, mount, err := unix.NameToHandleAt(unix.AT_FDCWD, targetFile, 0)
+		{name: "a handle", try: func(_ prey, target string) error {
+			handle, mount, err := unix.NameToHandleAt(unix.AT_FDCWD, target, 0)
 			if err != nil {
 				return err
 			}
@@ -434,7 +434,7 @@ func processAttempts() []attempt {
 		{name: "a setuid program", when: func(prey) bool { return os.Getuid() != 0 }, try: func(w prey, _ string) error {
 			return becomes(w.Setuid, "root", 0)
 		}},
-		{name: "a program in memory", try: func(_ prey, targetFile string) error {
+		{name: "a program in memory", try: func(_ prey, target string) error {
 			fd, err := unix.MemfdCreate("x", 0)
 			if err != nil {
 				return err
@@ -446,16 +446,16 @@ func processAttempts() []attempt {
 			if _, err := unix.Write(fd, program); err != nil {
 				return err
 			}
-			return becomes(fmt.Sprintf("/proc/self/fd/%d", fd), targetFile, 0)
+			return becomes(fmt.Sprintf("/proc/self/fd/%d", fd), target, 0)
 		}},
-		{name: "a program started from here", try: func(_ prey, targetFile string) error { return becomes("/proc/self/exe", targetFile, 0) }},
-		{name: "a program in a user namespace", try: func(_ prey, targetFile string) error { return becomes("/proc/self/exe", "nothing", unix.CLONE_NEWUSER) }},
+		{name: "a program started from here", try: func(_ prey, target string) error { return becomes("/proc/self/exe", target, 0) }},
+		{name: "a program in a user namespace", try: func(_ prey, target string) error { return becomes("/proc/self/exe", "nothing", unix.CLONE_NEWUSER) }},
 	}
 }
 
 // becomes starts a program that reports by its exit code whether it reached a target file.
-func becomes(program, targetFile string, flags uintptr) error {
-	pid, err := syscall.ForkExec(program, []string{childRole, targetFile}, &syscall.ProcAttr{Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Cloneflags: flags}})
+func becomes(program, target string, flags uintptr) error {
+	pid, err := syscall.ForkExec(program, []string{childRole, target}, &syscall.ProcAttr{Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Cloneflags: flags}})
 	if err != nil {
 		return err
 	}
@@ -470,8 +470,8 @@ func becomes(program, targetFile string, flags uintptr) error {
 }
 
 // playChild is what becomes starts.
-func playChild(targetFile string) int {
-	switch targetFile {
+func playChild(target string) int {
+	switch target {
 	case "nothing":
 		return 0
 	case i386:
@@ -482,7 +482,7 @@ func playChild(targetFile string) int {
 		}
 		return 1
 	}
-	if opens(targetFile, unix.O_RDWR) == nil {
+	if opens(target, unix.O_RDWR) == nil {
 		return 0
 	}
 	return 1
@@ -537,8 +537,8 @@ func kernelAttempts() []attempt {
 			return unix.Sethostname([]byte(name))
 		}},
 		{name: "kernel messages", try: func(prey, string) error { _, err := unix.Klogctl(10, nil); return err }},
-		{name: "swap", try: func(_ prey, targetFile string) error {
-			if err := number(unix.SYS_SWAPOFF, text(targetFile)); !errors.Is(err, unix.EINVAL) {
+		{name: "swap", try: func(_ prey, target string) error {
+			if err := number(unix.SYS_SWAPOFF, text(target)); !errors.Is(err, unix.EINVAL) {
 				return err
 			}
 			return nil // it has looked at the file

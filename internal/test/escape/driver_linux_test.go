@@ -265,7 +265,7 @@ func mustList(texts ...string) egress.List {
 	return l
 }
 
-// targetFile is the name of an attempt's own file.
+// target is the name of an attempt's own file.
 func targetFile(i int) string { return fmt.Sprintf("b%d", i) }
 
 // world is what there is to attack, and the sandbox.

@@ -124,7 +124,8 @@ func (w *writer) step(n int) {
 			Data:    event.AttemptStarted{Step: n, N: 1, Provider: Provider, Model: Model, MaxTokens: 32_000},
 		},
 	)
-	w.say(event.Reasoning, &event.ProviderSignature{Format: event.SignatureThinking, Data: strings.Repeat("c2VhbA", 50)})
+	signature := strings.Repeat("c2VhbA", 50)
+	w.say(event.Reasoning, &event.ProviderSignature{Format: event.SignatureThinking, Data: signature})
 	w.say(event.Message, nil)
 	if n < w.steps {
 		for range callsPerStep {

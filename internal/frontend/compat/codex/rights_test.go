@@ -56,7 +56,9 @@ func TestRights(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.sandbox), &sandbox); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox}); err != nil {
+		if err := r.Set(RequestedRights{
+			ApprovalPolicy: json.RawMessage(c.approval), SandboxPolicy: &sandbox,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got := judge(t, r); got != c.want {
@@ -67,8 +69,10 @@ func TestRights(t *testing.T) {
 
 func TestWrongRights(t *testing.T) {
 	for name, set := range map[string]func(*Rights) error{
-		"policy":  func(r *Rights) error { return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
-		"object":  func(r *Rights) error { return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`{"other":1}`)}) },
+		"policy": func(r *Rights) error { return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`"sometimes"`)}) },
+		"object": func(r *Rights) error {
+			return r.Set(RequestedRights{ApprovalPolicy: json.RawMessage(`{"other":1}`)})
+		},
 		"mode":    func(r *Rights) error { return r.Set(RequestedRights{Sandbox: "write-everything"}) },
 		"sandbox": func(r *Rights) error { return r.Set(RequestedRights{SandboxPolicy: &SandboxPolicy{Type: "box"}}) },
 		"profile": func(r *Rights) error { return r.Set(RequestedRights{Permissions: ":other"}) },

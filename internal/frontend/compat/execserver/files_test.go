@@ -293,7 +293,9 @@ func TestLinkThatIsPutThereMeanwhile(t *testing.T) {
 	for range 200 {
 		c.Try(
 			"fs/writeFile",
-			object{"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": profile},
+			object{
+				"path": fileURL(filepath.Join(workspace, "real/file")), "dataBase64": []byte("x"), "sandbox": profile,
+			},
 		)
 		c.Try("fs/remove", object{"path": fileURL(filepath.Join(workspace, "real/file")), "sandbox": profile})
 	}
