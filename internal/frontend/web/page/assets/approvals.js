@@ -127,6 +127,7 @@ function card(a, app) {
     words, h("button", { type: "submit" }, isPlan(a) ? "Change it, or reject it without words" : label("denied")), h("button", { type: "button", class: "quiet", on: { click: () => back(denial) } }, "Back"));
   // A person can change the command of a call, and the log says so.
   const args = argumentsOf(a, app), command = h("textarea", { rows: 3, "aria-label": isPlan(a) ? "Plan" : "Command", autocomplete: "off", spellcheck: "false" });
+  command.value = args?.[editable(a)] ?? "";
   const change = h("form", { class: "denial", hidden: true, on: { submit: (e) => { e.preventDefault(); giveChanged(); } } },
     command, h("button", { type: "submit", class: "primary" }, isPlan(a) ? "Accept it" : "Run it"), h("button", { type: "button", class: "quiet", on: { click: () => back(change) } }, "Back"));
   const button = (label, key, f, className) => h("button", { type: "button", class: className, "aria-keyshortcuts": key, on: { click: f } }, label);
@@ -173,7 +174,6 @@ function card(a, app) {
   });
 
   function open(form, field) {
-    if (form === change) command.value = args[editable(a)];
     show(buttons, false);
     show(form, true);
     field.focus();

@@ -461,12 +461,16 @@ const drawer = (on) => {
 const menu = menuView($("more"), $("rare"));
 const closeDrawer = () => drawer(false);
 
-function escape() {
+function escape(e) {
+  // The browser empties a search field.
+  if (e.target === $("search") && e.target.value) return;
+  e.preventDefault();
   // What lies on top goes first: nobody means the turn then.
   if (document.body.classList.contains("drawer")) { closeDrawer(); $("menu").focus(); }
   else if (menu.close()) $("more").focus();
   else if (jobs.close()) $("jobs-button").focus();
-  else session?.interrupt();
+  // In a field of a form or a search, nobody means the turn either.
+  else if (!e.target.closest?.("input, textarea, select, .fields") || e.target.closest("#composer")) session?.interrupt();
 }
 
 function neighbour(by) {
@@ -488,7 +492,7 @@ document.addEventListener("keydown", (e) => {
   const typing = e.target.closest?.("input, textarea, select");
   const plain = !e.ctrlKey && !e.metaKey && !e.altKey;
   const done = () => e.preventDefault();
-  if (e.key === "Escape" && plain) { done(); escape(); return; }
+  if (e.key === "Escape" && plain) { escape(e); return; }
   if (e.altKey && !e.ctrlKey && !e.metaKey) {
     if (e.code === "KeyA") { done(); if (!approvals.focus()) notice("No approval is waiting."); }
     else if (e.key === "ArrowUp") { done(); neighbour(-1); }

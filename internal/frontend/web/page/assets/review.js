@@ -42,7 +42,9 @@ export function reviewView(dialog, { send, keep, kept }) {
   dialog.replaceChildren(
     h("div", { class: "review-head" }, h("h2", { id: "changes-title" }, "Changes of this session"), modes),
     words, list, h("div", { class: "review-foot" }, hint, sendButton, h("button", { type: "button", on: { click: () => dialog.close() } }, "Close")));
-  let session = "", comments = [], files = [];
+  // By session: its comments, and the words of comments that are not added yet, by comment or line.
+  const written = new Map();
+  let comments = [], drafts = new Map(), files = [];
 
   modes.addEventListener("change", () => { keep("settle.layout", layout()); drawFiles(); });
   const layout = () => modes.querySelector("input:checked").value;
@@ -117,11 +119,15 @@ export function reviewView(dialog, { send, keep, kept }) {
     const rowEl = cellEl.closest(".review-row");
     rowEl.querySelector("form")?.remove();
     const box = h("textarea", { rows: "2", "aria-label": `Comment on ${named(f.path)}${l.new ?? l.old ? `, line ${l.new ?? l.old}` : ""}` });
-    box.value = before?.text ?? "";
+    const draft = before ?? [f.path, l.kind, l.new ?? l.old, l.text].join("\n");
+    box.value = drafts.get(draft) ?? before?.text ?? "";
+    box.addEventListener("input", () => drafts.set(draft, box.value));
     const leave = () => { form.remove(); cellEl.querySelector(".gutter")?.focus(); };
+    const back = () => { if (before) rowEl.append(commentElement(before, rowEl)); leave(); };
     const done = () => {
       const said = box.value.trim();
-      comments = comments.filter((c) => c !== before);
+      drafts.delete(draft);
+      if (before) comments.splice(comments.indexOf(before), 1);
       if (said) {
         const c = { path: f.path, line: l.new ?? l.old, side: l.kind === "del" ? "old" : "new", code: l.text, text: said, of: l };
         comments.push(c);
@@ -131,10 +137,10 @@ export function reviewView(dialog, { send, keep, kept }) {
       drawFoot();
     };
     const form = h("form", { class: "comment-form", on: { submit: (e) => { e.preventDefault(); done(); } } }, box,
-      h("div", { class: "answers" }, h("button", { type: "submit", class: "primary" }, before ? "Change" : "Add comment"), h("button", { type: "button", class: "quiet", on: { click: () => { if (before) rowEl.append(commentElement(before, rowEl)); leave(); } } }, "Cancel")));
+      h("div", { class: "answers" }, h("button", { type: "submit", class: "primary" }, before ? "Change" : "Add comment"), h("button", { type: "button", class: "quiet", on: { click: () => { drafts.delete(draft); back(); } } }, "Cancel")));
     form.addEventListener("keydown", (e) => {
       if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); done(); }
-      if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); if (before) rowEl.append(commentElement(before, rowEl)); leave(); }
+      if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); back(); } // the words stay
     });
     rowEl.append(form);
     box.focus();
@@ -143,13 +149,13 @@ export function reviewView(dialog, { send, keep, kept }) {
   function commentElement(c, rowEl) {
     const el = h("div", { class: "comment" }, h("p", null, c.text),
       h("button", { type: "button", class: "quiet", on: { click: () => { el.remove(); write([...rowEl.querySelectorAll(".cell")].find((one) => one.line === c.of), { path: c.path }, c.of, c); } } }, "Edit"),
-      h("button", { type: "button", class: "quiet", on: { click: () => { el.remove(); comments = comments.filter((one) => one !== c); drawFoot(); } } }, "Remove"));
+      h("button", { type: "button", class: "quiet", on: { click: () => { el.remove(); comments.splice(comments.indexOf(c), 1); drawFoot(); } } }, "Remove"));
     return el;
   }
 
   function sendAll() {
     send(reviewMessage(comments));
-    comments = [];
+    comments.length = 0;
     dialog.close();
   }
 
@@ -171,8 +177,8 @@ export function reviewView(dialog, { send, keep, kept }) {
 
   return {
     open(id, state) {
-      if (session !== id) comments = [];
-      session = id;
+      if (!written.has(id)) written.set(id, { comments: [], drafts: new Map() });
+      ({ comments, drafts } = written.get(id));
       const all = sessionChanges(state).filter((f) => f.diff || f.kind);
       files = byFile(all.map((c) => ({ ...c, lines: c.diff ? diffLines(c.diff).filter((l) => l.kind !== "head" || l.text.startsWith("\\")) : [] })));
       // What was commented on is found again, though its line was read anew.

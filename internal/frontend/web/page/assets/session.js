@@ -110,8 +110,8 @@ export function openedSession(id, on) {
   /** Whether the event can change which calls are held. The server derives that, since their ids are its hashes. */
   function changesHeld(e) {
     if (self.next) return false; // the snapshot is as new
-    if (e.kind === "turn.aborted") return e.data.reason === "shutdown" || e.data.reason === "crashed";
-    return e.kind === "session.recovered" || e.kind === "session.opened" || e.kind === "input.dropped" || !!e.data?.held_call;
+    // An approved call that had not started waits again when its turn is interrupted.
+    return ["turn.aborted", "session.recovered", "session.opened", "input.dropped"].includes(e.kind) || !!e.data?.held_call;
   }
 
   /** Asks which process has the session open. */

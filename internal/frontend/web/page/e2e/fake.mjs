@@ -187,7 +187,7 @@ export async function fakeServer() {
     if (!f) return reply(res, 404, { title: "missing", detail: `there is no session "${id}"` });
     if (!what) {
       if (req.method === "DELETE") { f.close(); return reply(res, 204); }
-      return reply(res, 200, { ...f.summary(), ...f.settings, ...(f.host ? { host: f.host } : {}), ...(f.dead ? { state: "closed" } : {}), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
+      return reply(res, 200, { ...f.summary(), ...f.settings, ...(f.host ? { host: f.host } : {}), ...(f.dead ? { state: "closed" } : {}), ...(f.held ? { held_calls: f.held } : {}), waiting: f.state.waiting, approvals: [], jobs: [], tail: f.tail(Number(new URL(req.url, "http://x").searchParams.get("turns"))) });
     }
     if (what === "settings" && req.method === "GET") return reply(res, 200, { ...f.settings, ...choices });
     if (what === "settings") {

@@ -96,6 +96,16 @@ scene("a review: side by side, comments on lines become one message, by keyboard
   await page.keyboard.type("x");
   await page.keyboard.press("Escape");
   assert.ok(await page.locator("#changes").isVisible(), "Esc leaves the comment, not the review");
+  await page.keyboard.press("Escape");
+  await page.locator("#changes").waitFor({ state: "hidden" });
+  await page.keyboard.press("Alt+c");
+  const removed = page.getByRole("button", { name: /^Comment on line 22, removed/ });
+  await removed.click();
+  assert.equal(await page.getByLabel(/^Comment on .*, line 22$/).inputValue(), "x", "what was written is still there");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await removed.click();
+  assert.equal(await page.getByLabel(/^Comment on .*, line 22$/).inputValue(), "", "Cancel discards it");
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Send 1 comment" }).click();
   await until(() => sent("POST", "/inputs").length === 1, "sent");
   assert.equal(sent("POST", "/inputs")[0].body.text, "Comments on your changes:\n\ninternal/harbor/lock.go:21\n> \tfor h.held {\nName the loop.");
@@ -250,6 +260,9 @@ scene("a command is changed before it runs, or explained first", async ({ page, 
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Edit the command\u2026");
   await page.keyboard.press("Enter");
   await field.fill("make -n 1");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+  assert.equal(await field.inputValue(), "make -n 1", "Esc keeps what was written");
   await page.keyboard.press("Enter");
   await card.waitFor({ state: "detached" });
   assert.deepEqual(sent("POST", "/approvals/p000002")[0].body, { verdict: "approved", arguments: '{"command":"make -n 1","timeout":5}' });
@@ -320,6 +333,36 @@ scene("an interrupt cuts, holds what waits, and the next message takes it along"
   await begun;
   await row("turn t000002").waitFor();
   assert.match(await text("turn t000002"), /Then tag it[\s\S]*Go on/);
+});
+
+scene("Esc in a search or in a field of a form does not mean the turn", async ({ page, film, sent }) => {
+  film.turn("Ask me");
+  film.attempt();
+  film.asks(film.runs(film.ready("ask_user", {}), "ask_user"), { tool: "ask_user", form: { message: "Which?", schema: { type: "object", properties: { name: { type: "string" }, color: { type: "string", enum: ["red", "blue"] }, sure: { type: "boolean" } } } } });
+  const form = page.locator(".approval");
+  await form.getByLabel("name").fill("harbor");
+  for (const field of [form.getByLabel("name"), form.getByLabel("color"), form.getByLabel("sure"), form.getByRole("button", { name: "Send" })]) {
+    await field.focus();
+    await page.keyboard.press("Escape");
+  }
+  assert.equal(await form.getByLabel("name").inputValue(), "harbor");
+  await page.fill("#search", "zz");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.inputValue("#search"), "", "the search is empty again");
+  await page.keyboard.press("Escape");
+  assert.equal(sent("POST", "/interrupt").length, 0);
+  await page.locator("#box").focus();
+  await page.keyboard.press("Escape");
+  await until(() => sent("POST", "/interrupt").length === 1, "in the message box it does");
+});
+
+scene("an interrupt can make a held call wait again", async ({ page, film, row }) => {
+  film.turn("Change it");
+  film.attempt();
+  await row("turn t000001").waitFor();
+  film.held = [{ approval: "h1", item: "i000001", turn: "t000001", tool: "edit", title: "lock.go", dir: "/home/ada/harbor", asked: new Date().toISOString() }];
+  film.interrupted();
+  await page.locator(".approval").getByRole("button", { name: "Allow it and run it now" }).waitFor();
 });
 
 scene("Esc interrupts; a second time it hurries", async ({ page, film, row, sent }) => {
