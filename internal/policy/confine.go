@@ -21,9 +21,9 @@ const (
 	bySandbox  = "sandbox"
 )
 
-// confine sets the sandbox of a command. A command that needs approval only because no rule
-// decides runs in the sandbox without approval. Only an approval or a rule lets a command
-// run outside the sandbox.
+// confine sets the sandbox of a command, and reports whether the command changes the
+// repository. A command that needs approval only because no rule decides runs in the sandbox
+// without approval. Only an approval or a rule lets a command run outside the sandbox.
 //
 //	allowed, since it only reads ─► read-only, without secrets
 //	        by a rule            ─► the rule's sandbox, else the sandbox in force
@@ -33,7 +33,7 @@ const (
 //	asked by default             ─► allowed, in the sandbox, without secrets
 //	asked otherwise              ─► in the sandbox, after an approval
 //	outside                      ─► none, after an approval
-func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
+func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) (git bool) {
 	confinement := event.NoSandbox
 	if p.config.Sandbox != nil {
 		confinement = p.config.Sandbox(l.Mode)
@@ -45,7 +45,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		confinement = event.NoSandbox
 		c.asksOutside(verdicts, j)
 	case confinement == event.Workspace && !(ruled && named == event.NoSandbox) && p.asksForGit(c, j, verdicts):
-		confinement = event.NoSandbox
+		confinement, git = event.NoSandbox, true
 	case ruled:
 		if confinement = named; confinement.On() && j.Decision == event.Allow && sweeping(verdicts) {
 			p.unasked(confinement, j)
@@ -78,6 +78,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if !confinement.On() && j.Decision != event.Deny && p.confines(l) {
 		p.namePrograms(c, j)
 	}
+	return git
 }
 
 // confines reports whether the mode in force has a sandbox for commands.
@@ -282,11 +283,8 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask &&
 		byDefaultAlone(verdicts, j.Rule) {
 		j.Decision, j.Rule = event.Ask, bySandbox
-		j.Why = fmt.Sprintf(
-			`%s changes the repository, which is read-only in the sandbox, so it must run outside the sandbox; a rule that allows it: [[rules]] tool = "shell", pattern = "%s", decision = "allow", sandbox = "off"`,
-			strings.Join(slices.Compact(names), ", "),
-			calls[0].suggestion(),
-		)
+		j.Why = strings.Join(slices.Compact(names), ", ") +
+			" changes the repository, which is read-only in the sandbox, so it must run outside the sandbox"
 	}
 	return true
 }

@@ -35,5 +35,6 @@
 //   - review.go: calls that a reviewer can allow
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
+//   - suggest.go: rules that would allow a call
 //   - git_risk.go: options of git that name programs or files, which a rule must name
 package policy

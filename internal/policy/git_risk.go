@@ -198,20 +198,6 @@ func (c toolCall) gitCalls() (list []gitCall) {
 	return list
 }
 
-// suggestion is the pattern of a rule for a git command that changes a repository. For a
-// command that contacts a remote, it has the remote's name.
-func (g gitCall) suggestion() string {
-	if !slices.Contains([]string{"push", "fetch", "pull"}, g.name) {
-		return "git " + g.name + " *"
-	}
-	for i, arg := range g.args {
-		if !strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, "*\"'\\ \n") && !g.local(arg) {
-			return strings.Join(append([]string{"git", g.name}, append(slices.Clip(g.args[:i]), arg, "*")...), " ")
-		}
-	}
-	return strings.Join(append([]string{"git", g.name}, g.args...), " ")
-}
-
 // gitTreeChanges are git's commands that can bring a submodule into the index and then
 // enter it.
 const gitTreeChanges = ` am bisect checkout cherry-pick clone merge pull read-tree rebase reset restore revert stash

@@ -313,23 +313,3 @@ git filter-branch x
 		}
 	}
 }
-
-// The rule that settle suggests allows the command, and no other remote.
-func TestSuggestedGitRules(t *testing.T) {
-	dir := newCalmDir(t)
-	for command, pattern := range map[string]string{
-		"git push origin main": "git push origin *", "git commit -m x": "git commit *",
-		"git push -u origin main": "git push -u origin *", "git push": "git push",
-		"git fetch --all": "git fetch --all",
-		"git pull origin": "git pull origin *",
-	} {
-		j := sandboxed(t, dir, command, policy.Mode{})
-		if !strings.Contains(j.Why, `pattern = "`+pattern+`", decision`) {
-			t.Errorf("%s: %s", command, j.Why)
-		}
-		r := config.Rule{Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox}
-		if j := sandboxed(t, dir, command, policy.Mode{}, r); j.Decision != event.Allow || j.Sandbox.On() {
-			t.Errorf("%s with the suggested rule: %+v", command, j)
-		}
-	}
-}

@@ -116,6 +116,8 @@ type layer struct {
 	rules []rule
 	// review reports that a reviewer decides before a person is asked.
 	review bool
+	// trial reports that the rules have suggested ones, which are tried.
+	trial bool
 }
 
 // New returns the policy. Its error names each invalid rule, counting from 1.
@@ -208,8 +210,9 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		worst = because(event.Ask, "jobs.release", "it lets a process outlive settle (jobs.release)")
 	}
 	j := settle.Judgement{Decision: worst.Permission, Rule: worst.rule, Why: clip(worst.why), Places: c.places}
+	git := false
 	if c.tool == "shell" {
-		p.confine(l, c, verdicts, &j)
+		git = p.confine(l, c, verdicts, &j)
 	} else {
 		p.confineStart(l, c, verdicts, &j)
 	}
@@ -217,6 +220,9 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		c.dangerFirst(verdicts, &j)
 		if c.tool == "shell" && c.Outside && p.confines(l) {
 			j.Why = clip(joinReasons("it asks to run outside the sandbox", j.Why))
+		}
+		if git {
+			p.suggest(l, c, verdicts, &j)
 		}
 	}
 	switch {

@@ -1,0 +1,106 @@
+package policy_test
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// suggested returns the patterns of the rules in the reason of a question.
+func suggested(t *testing.T, why string) (patterns []string, rules []config.Rule) {
+	t.Helper()
+	for _, found := range regexp.MustCompile(`pattern = ("(?:[^"\\]|\\.)*")`).FindAllStringSubmatch(why, -1) {
+		pattern, err := strconv.Unquote(found[1])
+		if err != nil {
+			t.Fatalf("%s: %v", why, err)
+		}
+		patterns = append(patterns, pattern)
+		rules = append(rules, config.Rule{
+			Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox,
+		})
+	}
+	return patterns, rules
+}
+
+// The rules that settle suggests allow the call, and no other remote.
+func TestSuggestedRulesAllowGit(t *testing.T) {
+	dir := newCalmDir(t)
+	for command, want := range map[string][]string{
+		"git push origin main": {"git push origin *"}, "git commit -m x": {"git commit *"},
+		"git push -u origin main": {"git push -u origin *"}, "git push": {"git push"},
+		"git fetch --all": {"git fetch --all"}, "git pull origin": {"git pull origin *"},
+		"git add -A && git commit -m x":                           {"git add *", "git commit *"},
+		"cd sub && git add . && git add x && git commit -m 'a b'": {"git add *", "git commit *"},
+		"git status && git add a.txt && git log -1":               {"git add *"},
+		"git -C sub stash":                                        {"git -C sub stash *"},
+		"git -c user.name=x commit -m x":                          {"git -c user.name=x commit *"},
+		"/usr/bin/git add -A && git push":                         {"git add *", "git push"},
+		"git commit -a -F a.txt":                                  {"git commit -a -F a.txt"},
+		"git fetch --upload-pack=x origin":                        {"git fetch --upload-pack=x origin *"},
+		"git push origin 'a\"b'; git tag v1":                      {"git push origin *", "git tag *"},
+		"git push ../b main":                                      {"git push ../b main"},
+		"cat /etc/hostname && git add -A":                         {"cat /etc/hostname", "git add *"},
+		"git clean -n && git add -A":                              {"git clean *", "git add *"},
+	} {
+		for _, permission := range []event.Permission{event.Ask, event.Allow} {
+			j := sandboxed(t, dir, command, policy.Mode{Permission: permission})
+			got, rules := suggested(t, j.Why)
+			if permission == event.Ask && !slices.Equal(got, want) || len(got) == 0 {
+				t.Errorf("%s: %q, want %q: %s", command, got, want, j.Why)
+				continue
+			}
+			j = sandboxed(t, dir, command, policy.Mode{Permission: permission}, rules...)
+			if j.Decision != event.Allow || j.Sandbox.On() {
+				t.Errorf("%s with the suggested rules %q: %+v", command, got, j)
+			}
+		}
+	}
+	// Where no rule allows the call, none is suggested.
+	for command, mode := range map[string]policy.Mode{
+		"git commit -m x": {Plan: true}, "git add -A": {Permission: event.Deny},
+	} {
+		if j := sandboxed(t, dir, command, mode); j.Decision == event.Allow || strings.Contains(j.Why, "pattern") {
+			t.Errorf("%s: %+v", command, j)
+		}
+	}
+}
+
+// Every suggestion allows its call, whatever the commands of the call are.
+func TestSuggestionsAllowTheirCalls(t *testing.T) {
+	dir := newCalmDir(t)
+	git := slices.DeleteFunc(slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt")),
+		func(line string) bool { return !strings.Contains(line, "git ") })
+	// try returns the suggested patterns, and whether the call needs an approval although they are rules.
+	try := func(command string) (patterns []string, asks bool) {
+		patterns, rules := suggested(t, sandboxed(t, dir, command, policy.Mode{}).Why)
+		return patterns, len(rules) > 0 && sandboxed(t, dir, command, policy.Mode{}, rules...).Decision != event.Allow
+	}
+	calls := 0
+	for _, command := range git {
+		patterns, asks := try(command)
+		if asks {
+			t.Errorf("%q is asked about with the suggested rules %q", command, patterns)
+		}
+		if len(patterns) > 0 {
+			calls++
+		}
+	}
+	if calls < 20 {
+		t.Errorf("only %d of %d calls have a suggestion", calls, len(git))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom(git), 1, 3).Draw(rt, "commands")
+		command := strings.Join(parts, rapid.SampledFrom([]string{" && ", "; ", "\n", " || "}).Draw(rt, "operator"))
+		if patterns, asks := try(command); asks {
+			rt.Fatalf("%q is asked about with the suggested rules %q", command, patterns)
+		}
+	})
+}
