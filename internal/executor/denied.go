@@ -83,7 +83,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 			d.Named, d.Hosts = append(d.Named, r.String()), append(d.Hosts, r.Hosts()...)
 		}
 	}
-	if len(d.Named) == 0 && suspect && !out.Completed {
+	if len(d.Named) == 0 && suspect {
 		d.Bounds = bounds(policy)
 	}
 	return json.Marshal(d)
@@ -114,6 +114,7 @@ var (
 	offline = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
 			`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
+				`(?:could not|couldn't|cannot|can't|unable to|failed to) connect to (?:server|[^\n]*(?:port \d|:\d|\.sock\b))|create TCP/IP socket|` +
 				`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`,
 		)
 	})
@@ -135,9 +136,15 @@ func ShowsRefusal(output string) bool {
 	return refusal().MatchString(output) || offline().MatchString(output)
 }
 
+// ending matches a line that ends with a refusal.
+var ending = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:operation not permitted|permission denied|read-only file system)\W*$`)
+})
+
 // refusals lists the denials of a sandbox in an output. suspect reports a refusal for any reason.
-// If the command has completed, only reports of programs count. In the read-only sandbox, a denied
-// writing does not count then: most commands there only read, and show the text of files.
+// If the command has completed, only reports of programs count, and only those are suspect that end with
+// a refusal and name no path. In the read-only sandbox, a denied writing does not count then, and none is
+// suspect: most commands there only read, and show the text of files.
 func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect bool) {
 	for line := range strings.SplitSeq(out.Text, "\n") {
 		if out.Completed && !report().MatchString(line) {
@@ -154,8 +161,9 @@ func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect 
 		if !refusal().MatchString(line) {
 			continue
 		}
-		suspect = true
-		for _, found := range slices.Backward(path().FindAllStringSubmatch(line, -1)) { // most programs name the file last
+		paths := path().FindAllStringSubmatch(line, -1)
+		suspect = suspect || !out.Completed || out.Sandbox != event.ReadOnly && len(paths) == 0 && ending().MatchString(line)
+		for _, found := range slices.Backward(paths) { // most programs name the file last
 			name := strings.Join(found[1:], "")
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(dir, name)

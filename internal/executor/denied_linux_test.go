@@ -45,6 +45,12 @@ func TestRefusalsOfCompletedCommands(t *testing.T) {
 		{"cat: ../secret: Permission denied", read, read},
 		{"curl: (6) Could not resolve host: example.com", "the network", "the network"},
 		{"Error: getaddrinfo ENOTFOUND example.com", "the network", "the network"},
+		{"curl: (7) Failed to connect to 127.0.0.1 port 8080 after 0 ms: Couldn't connect to server", "the network", "the network"},
+		{"curl: (7) Failed to connect to localhost port 8080 after 0 ms: Could not connect to server", "the network", "the network"},
+		{"fatal: unable to access 'http://localhost:80/': Failed to connect to localhost port 80 after 0 ms: Couldn't connect to server", "the network", "the network"},
+		{"Error: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", "the network", "the network"},
+		{"wget: can't connect to remote host (127.0.0.1:8080): Operation not permitted", "the network", "the network"},
+		{"urllib.error.URLError: cannot connect to the database: no such file", "", ""},
 
 		{"notes.md:3: touch: cannot touch '../b.txt': Read-only file system", "", ""},
 		{"\treturn fmt.Errorf(\"../b.txt: permission denied\")", "", ""},
@@ -70,6 +76,20 @@ func TestRefusalsOfCompletedCommands(t *testing.T) {
 			}
 			if want != "" && !ShowsRefusal(text) {
 				t.Errorf("%q shows no refusal", c.line)
+			}
+		}
+	}
+	for line, want := range map[string]bool{
+		"PermissionError: [Errno 1] Operation not permitted":         true,
+		"fix: say why an operation is not permitted":                 false,
+		"main.go:3: // Operation not permitted":                      false,
+		"cat: /nowhere/at/all: Permission denied":                    false,
+		"error: operation not permitted is what the test must print": false,
+	} {
+		for mode, p := range map[event.Sandbox]sandbox.Policy{event.Workspace: writable, event.ReadOnly: readable} {
+			_, suspect := refusals(p, dir, Output{Sandbox: mode, Text: line + "\n", Completed: true})
+			if suspect != (want && mode == event.Workspace) {
+				t.Errorf("%s, %q: suspect is %t", mode, line, suspect)
 			}
 		}
 	}
