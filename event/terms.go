@@ -103,7 +103,7 @@ func (v Verdict) Past() string { return termOf(AnswerTerms(), string(v)).Past }
 func PermissionWords(mode string, confined *Confinement) (asks, commands string) {
 	sandboxed := confined != nil && confined.Mode == Workspace
 	if sandboxed {
-		commands = "commands sandboxed in this directory"
+		commands = confined.Words()
 	}
 	switch ModeWords(mode) {
 	case "ask":
@@ -133,6 +133,31 @@ func PermissionSentence(mode string, confined *Confinement) string {
 		return asks
 	}
 	return asks + ", " + commands
+}
+
+// Words state the sandbox of a session's commands; empty if none was asked for, or it is not known.
+func (c *Confinement) Words() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Mode == Workspace:
+		return "commands sandboxed in this directory"
+	case c.Mode.On():
+		return "commands sandboxed, change nothing"
+	case c.Missing != "":
+		return "commands not sandboxed"
+	}
+	return ""
+}
+
+// OneModeSentence is PermissionSentence for a session whose mode does not change: it also has the sandbox
+// that holds in this mode, and says if there is none.
+func OneModeSentence(mode string, confined *Confinement) string {
+	words, sandbox := PermissionSentence(mode, confined), confined.Words()
+	if sandbox == "" || strings.HasSuffix(words, sandbox) || mode == string(Deny) {
+		return words
+	}
+	return words + ", " + sandbox
 }
 
 // ModeEffect is PermissionSentence for a place that names the mode beside it.

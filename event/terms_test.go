@@ -81,6 +81,29 @@ func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 	}
 }
 
+// A session of one mode says whether its commands are sandboxed.
+func TestOneModeSentence(t *testing.T) {
+	sandboxed, none := &Confinement{Mode: Workspace}, &Confinement{Mode: NoSandbox, Missing: "the kernel has no Landlock"}
+	for _, c := range []struct {
+		mode     string
+		confined *Confinement
+		want     string
+	}{
+		{"allow", nil, "allows every call"},
+		{"allow", &Confinement{Mode: NoSandbox}, "allows every call"},
+		{"allow", sandboxed, "allows every call, commands sandboxed in this directory"},
+		{"allow", &Confinement{Mode: ReadOnly}, "allows every call, commands sandboxed, change nothing"},
+		{"allow", none, "allows every call, commands not sandboxed"},
+		{"ask", sandboxed, "asks before edits, commands sandboxed in this directory"},
+		{"ask", none, "asks before changes, commands not sandboxed"},
+		{"deny", sandboxed, "read-only, refuses changes"},
+	} {
+		if got := OneModeSentence(c.mode, c.confined); got != c.want {
+			t.Errorf("mode %q: %q, want %q", c.mode, got, c.want)
+		}
+	}
+}
+
 func TestTermWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Approved.Words(), "allow once"},

@@ -14,7 +14,7 @@ import (
 
 // permissionText describes what a session may do without asking.
 func permissionText(opened event.SessionOpened) string {
-	words := event.PermissionSentence(string(opened.Permission), opened.Confinement)
+	words := event.OneModeSentence(string(opened.Permission), opened.Confinement)
 	if opened.Permission == event.Allow {
 		words += " (use --permission ask to be asked)"
 	}

@@ -148,7 +148,11 @@ func (s *textView) show(c transcript.Change) {
 		s.notice("%s", transcript.RecoveryText(d, c.State))
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, permissionText(d)
-		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, d.Permission)
+		permission := string(d.Permission)
+		if sandbox := d.Confinement.Words(); sandbox != "" {
+			permission += ", " + sandbox
+		}
+		s.detail("session %s in %s; permission: %s", c.Event.Session, d.Dir, permission)
 	case event.HistoryChanged:
 		switch d.Change {
 		case event.ChangeCompacted:
@@ -169,6 +173,7 @@ func (s *textView) show(c transcript.Change) {
 			s.person.lastEnd = d
 		}
 		switch {
+		case c.Item != nil && c.Item.Denial != nil: // the end of the call says it
 		case d.Explain:
 			s.notice("%s", d.Past())
 		case c.Approval != nil && c.Approval.Form != nil && d.Verdict == event.Denied && c.Turn != nil:
@@ -367,11 +372,10 @@ func callOutcome(item *event.Item, content event.Content, elapsed time.Duration)
 	case item.Status == event.ItemFailed && content.ExitCode != nil:
 		return fmt.Sprintf("exit code %d", *content.ExitCode) + after
 	case item.Status == event.ItemFailed:
-		how, why := transcript.Denial(item)
-		if how == "" {
-			how, why = event.EndingWords(event.Failed, ""), content.Output
+		if how, why := transcript.Denial(item); how != "" {
+			return strings.TrimSuffix(how+": "+why, ": ")
 		}
-		return strings.TrimSuffix(how+": "+terminal.Short(why, 120), ": ")
+		return strings.TrimSuffix(event.EndingWords(event.Failed, "")+": "+terminal.Short(content.Output, 120), ": ")
 	case item.Effects == event.EffectsNone:
 		return "not started"
 	}

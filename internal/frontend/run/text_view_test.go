@@ -56,7 +56,8 @@ func (l *log) write(data ...event.Data) {
 		}
 		e.At, e.Turn = time.Unix(int64(l.seq), 0), l.turn
 		switch d.(type) {
-		case event.ItemStarted, event.ItemDelta, event.ItemEnded, event.CallReady, event.CallStarted:
+		case event.ItemStarted, event.ItemDelta, event.ItemEnded, event.CallReady, event.CallStarted,
+			event.ApprovalRequested, event.ApprovalEnded:
 			e.Attempt, e.Item = l.attempt, fmt.Sprint("i", l.item)
 		case event.AttemptStarted, event.AttemptEnded:
 			e.Attempt = l.attempt
@@ -296,5 +297,46 @@ func TestNotices(t *testing.T) {
 				t.Errorf("standard output has %q", stdout.String())
 			}
 		})
+	}
+}
+
+// A denied call has one row, with the whole reason.
+func TestTextViewShowsDenialOnce(t *testing.T) {
+	output := `"write" was not allowed to run: only tools that change nothing may run. Continue without it, or state ` +
+		"what you would have done instead of the call."
+	for _, c := range []struct {
+		ended event.ApprovalEnded
+		want  string
+	}{
+		{event.ApprovalEnded{Verdict: event.Denied, Policy: "default", Message: output}, "denied: " + output},
+		{event.ApprovalEnded{Verdict: event.Denied, Policy: "hook check", Message: output}, "denied: " + output},
+		{event.ApprovalEnded{Verdict: event.Denied, Message: "no"}, "denied: Message to the model: no"},
+		{event.ApprovalEnded{Verdict: event.Denied, Explain: true}, "denied: The model explains the effects first."},
+		{event.ApprovalEnded{Verdict: event.Denied}, "denied"},
+	} {
+		var stderr bytes.Buffer
+		fatal := func(err error) { t.Error(err) }
+		out, err := stdio.NewOutput(&bytes.Buffer{}, fatal), stdio.NewOutput(&stderr, fatal)
+		s := newTextView(oneturn.Stage{Out: out, Err: err}, Options{Format: Terminal})
+		l := newLog(t, s.show)
+		c.ended.Approval = "p"
+		l.write(
+			event.SessionOpened{Dir: "/work", Permission: "ask"}, event.TurnStarted{Provider: "chat", Model: "m"},
+			event.ItemStarted{Type: event.ToolCall, Name: "write"}, event.CallReady{Name: "write"},
+			event.ApprovalRequested{Approval: "p", Tool: "write"}, c.ended,
+			event.ItemEnded{
+				Status:  event.ItemFailed,
+				Content: event.Content{Type: event.ToolCall, Name: "write", Output: output},
+			},
+		)
+		if err := err.Close(forever); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(forever); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := stderr.String(), "chat/m in /work; asks before changes\n  write: "+c.want+"\n"; got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
