@@ -150,11 +150,10 @@ func ownFlags(cmd *cobra.Command) (names []string) {
 // the session continues in plan mode.
 func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) (plans bool) {
 	h := f.held
-	permission := event.Permission(h.Approval.Permission)
+	permission := f.heldPermission()
 	if plans = f.heldPlans(r); plans {
-		permission = assemble.PlanMode().Permission
+		permission = assemble.PlanMode().Permission.Stricter(h.Turn.Start.Permission)
 	}
-	permission = permission.Stricter(h.Turn.Start.Permission)
 	o.Permission = cmp.Or(permission, o.Permission)
 	if h.Sandboxed {
 		o.Sandbox = config.SandboxAuto
@@ -165,6 +164,11 @@ func (f *runFlags) restrictHeld(o *assemble.Options, r *config.Resolved) (plans 
 		o.Settings = &strict
 	}
 	return plans
+}
+
+// heldPermission returns the stricter one of the permissions of the held call's question and of its turn.
+func (f *runFlags) heldPermission() event.Permission {
+	return event.Permission(f.held.Approval.Permission).Stricter(f.held.Turn.Start.Permission)
 }
 
 // heldPlans reports whether the session of the held call continues in plan mode.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/event/contract"
+	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/modeltest"
 )
 
@@ -258,6 +260,51 @@ func TestHeldCallKeepsPermissionOfItsQuestion(t *testing.T) {
 				t.Errorf("the request: %s", request)
 			}
 		})
+	}
+}
+
+// The command that continues the session after a held call allows no more than the session did.
+func TestHeldCallNamesCommandWithItsRights(t *testing.T) {
+	origins := func(keys ...string) map[string]config.Origin {
+		given := map[string]config.Origin{}
+		for _, key := range keys {
+			given[key] = config.Origin{Kind: config.Flag}
+		}
+		return given
+	}
+	for _, test := range []struct {
+		name, tool, asked string
+		begun             event.Permission
+		sandboxed         bool
+		settings          config.Settings
+		origins           map[string]config.Origin
+		want              string
+	}{
+		{"a terminal", "write", "ask", event.Ask, true, config.Settings{}, nil, "--permission ask --sandbox auto "},
+		{"a server that allowed", "write", "ask", event.Allow, false, config.Settings{}, nil, "--permission ask "},
+		{"accept edits", "shell", "accept-edits", event.Ask, true, config.Settings{}, nil, "--permission ask --sandbox auto "},
+		{"an earlier version", "write", "", "", false, config.Settings{}, nil, "--permission ask "},
+		{
+			"a stricter configuration", "write", "ask", event.Ask, true,
+			config.Settings{Permission: event.Deny, Sandbox: config.Sandbox{Use: "required"}},
+			nil, "--permission deny ",
+		},
+		{
+			"flags", "write", "ask", event.Ask, true,
+			config.Settings{Permission: event.Allow, Sandbox: config.Sandbox{Use: "off"}},
+			origins("permission", "sandbox.use"), "--permission allow --sandbox off ",
+		},
+		{"plan mode", "shell", "plan", event.Ask, true, config.Settings{}, nil, "--plan --sandbox auto "},
+		{"a plan", "propose_plan", "plan", event.Allow, false, config.Settings{}, nil, "--permission ask "},
+	} {
+		f := runFlags{held: &store.HeldCall{Sandboxed: test.sandboxed, HeldCall: event.HeldCall{
+			Turn:     &event.Turn{Start: event.TurnStarted{Permission: test.begun}},
+			Approval: &event.Approval{ApprovalRequested: event.ApprovalRequested{Tool: test.tool, Permission: test.asked}},
+		}}}
+		r := &config.Resolved{Settings: test.settings, Origins: test.origins}
+		if got, want := f.resumeCommand(r)("ID"), "settle run --resume ID "+test.want+"PROMPT"; got != want {
+			t.Errorf("%s: %q, want %q", test.name, got, want)
+		}
 	}
 }
 

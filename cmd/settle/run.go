@@ -23,6 +23,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 const runHelp = `Run one prompt and exit.
@@ -604,14 +605,20 @@ func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, se
 }
 
 // resumeCommand returns the function that names the command which continues the session. The session
-// does not keep the permission and the sandbox of a flag, and without them "settle run" allows more.
+// does not keep the permission and the sandbox of a flag or of a held call, and without them "settle run"
+// allows more.
 func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string {
 	flags := ""
 	switch {
-	case f.plan:
+	case f.held != nil && f.held.Approval.Tool == plan.ProposeName:
+		work, _ := f.heldWork(r)
+		flags = " --permission " + string(work.Permission)
+	case f.plan, f.held != nil && f.heldPlans(r):
 		flags = " --plan"
 	case isPermissionFlag(r):
 		flags = " --permission " + string(r.Permission)
+	case f.held != nil:
+		flags = " --permission " + string(cmp.Or(r.Permission.Stricter(f.heldPermission()), settle.Ask))
 	case f.review != nil:
 		flags = " --permission " + string(settle.Deny)
 	}
@@ -623,6 +630,9 @@ func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string
 		if r.Origins[flag.key].Kind == config.Flag {
 			flags += " --" + flag.name + " " + flag.value
 		}
+	}
+	if f.held != nil && f.held.Sandboxed && r.Sandbox.Use == "" {
+		flags += " --sandbox " + config.SandboxAuto
 	}
 	return func(session string) string { return fmt.Sprintf("settle run --resume %s%s PROMPT", session, flags) }
 }
