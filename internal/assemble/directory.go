@@ -28,7 +28,7 @@ func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) 
 		return nil
 	}
 	return &config.Error{
-		Where: "--cwd",
+		Where: "working directory",
 		Message: fmt.Sprintf("refusing to work in %q, %s, where a mistake could affect everything; "+
 			"change to a project directory or name one with -C, or use --permission allow if you mean it", dir, what),
 	}
