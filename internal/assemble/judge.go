@@ -45,12 +45,12 @@ func (o Options) judge(permission event.Permission, c *confinement) (func() (set
 			Dir:   o.Dir, Home: o.Getenv("HOME"), Environ: o.Environ, Opaque: !shell.Judgeable(),
 			Confine: proc.Confines() == nil, Sandbox: s.of, StartSandbox: c.servers.of, Exposes: c.exposes(mode),
 			ReadOnlyGit: s.Git != config.GitWrite && s.viewless == nil, GitRisk: c.guards.risk, Protected: c.obeys(s),
-			Hidden: c.files.Secret,
+			Hidden: c.files.Secret, Writes: s.writes(mode),
 		}
 		if r := c.remote; r != nil { // this machine cannot read the files there
 			p.Dir, p.Home, p.Environ, p.Opaque, p.Confine, p.Exposes, p.GitRisk = r.machine.Dir, r.machine.Home, nil,
 				true, false, nil, nil
-			p.Protected, p.Hidden, p.Remote = nil, nil, true
+			p.Protected, p.Hidden, p.Writes, p.Remote = nil, nil, nil, true
 		}
 		judge, err := policy.New(p)
 		if err != nil {

@@ -235,6 +235,22 @@ func (s sandboxing) of(m policy.Mode) event.Sandbox {
 	return s.Mode
 }
 
+// writes returns the function that reports whether sandboxed commands can change files at a path. It does
+// not know which files in these folders are protected.
+func (s sandboxing) writes(mode func() Mode) func(event.Sandbox, string) bool {
+	return func(confined event.Sandbox, path string) bool {
+		if sandbox.Contains("/dev", path) {
+			return true
+		}
+		if confined != event.Workspace {
+			return false
+		}
+		more := mode().Extent
+		return slices.ContainsFunc(slices.Concat([]string{s.dir}, s.paths(s.Write), more.Write, more.Temporary),
+			func(dir string) bool { return sandbox.Contains(real(dir), path) })
+	}
+}
+
 // report describes the sandbox for the log.
 func (s *sandboxing) report(m policy.Mode) *event.Confinement {
 	if m.Plan { // the sandbox of the work

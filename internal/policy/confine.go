@@ -132,6 +132,25 @@ func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
 	}
 }
 
+// nameFailures names the files that the call writes although its sandbox denies that, also after an approval.
+func (p *Policy) nameFailures(c toolCall, j *settle.Judgement) {
+	if c.tool != "shell" || p.config.Writes == nil || !j.Sandbox.On() {
+		return
+	}
+	var list []string
+	for _, e := range c.effects {
+		for _, part := range e.parts {
+			if part.kind == effects.Writes && !p.config.Writes(j.Sandbox, part.place.real) {
+				list = append(list, part.place.String())
+			}
+		}
+	}
+	if slices.Sort(list); len(list) > 0 {
+		j.Why = joinReasons(j.Why, clip("it runs in the sandbox, where it cannot write "+
+			strings.Join(slices.Compact(list), ", ")))
+	}
+}
+
 // namePrograms names the programs of a call outside of the sandbox that sandboxed commands
 // can change. A rule that allows "git *" means the system's git: where another file stands
 // in for it, somebody is asked.

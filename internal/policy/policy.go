@@ -79,6 +79,8 @@ type Config struct {
 	// Sandbox, if set, returns the sandbox of other commands in a mode. A command in a
 	// sandbox needs no approval.
 	Sandbox func(Mode) event.Sandbox
+	// Writes, if set, reports whether commands in a sandbox can change files at a path without links.
+	Writes func(confinement event.Sandbox, path string) bool
 	// StartSandbox, if set, returns the sandbox of clients' programs in a mode, if Sandbox
 	// does not apply because commands run on another machine.
 	StartSandbox func(Mode) event.Sandbox
@@ -224,6 +226,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 		if git {
 			p.suggest(l, c, verdicts, &j)
 		}
+		p.nameFailures(c, &j)
 	}
 	switch {
 	case j.Decision == event.Ask && l.Plan && !c.reads():

@@ -1,0 +1,47 @@
+package policy_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/policy"
+)
+
+// A question about a command that runs in the sandbox also after an approval names the files that the command
+// cannot write there.
+func TestQuestionNamesWritesThatTheSandboxDenies(t *testing.T) {
+	dir := newCalmDir(t)
+	confinement := event.Workspace
+	p := newPolicy(t, dir, policy.Config{
+		Confine: true, Environ: os.Environ(), ReadOnlyGit: true,
+		Sandbox: func(policy.Mode) event.Sandbox { return confinement },
+		Writes: func(_ event.Sandbox, path string) bool {
+			return confinement == event.Workspace && !strings.HasPrefix(path, "/elsewhere/")
+		},
+	})
+	const warning = "it runs in the sandbox, where it cannot write "
+	for _, c := range []struct {
+		confinement event.Sandbox
+		command     string
+		want        string // after the warning
+	}{
+		{event.Workspace, "echo hi > /elsewhere/b; echo hi >> /elsewhere/a; rm -r sub", "/elsewhere/a, /elsewhere/b"},
+		{event.Workspace, "rm -r sub; echo hi > made", ""},
+		{event.Workspace, "git add -A && git status", ""},
+		{event.ReadOnly, "rm -r sub; echo hi > made", "made"},
+		{event.NoSandbox, "rm -r sub; echo hi > /elsewhere/b", ""},
+	} {
+		confinement = c.confinement
+		j := p.Judge(shell(t, c.command))
+		before, files, warned := strings.Cut(j.Why, warning)
+		if j.Decision != event.Ask || files != c.want || warned != (c.want != "") || warned && !strings.HasSuffix(before, "; ") {
+			t.Errorf("%s, %q: %s, %q", c.confinement, c.command, j.Decision, j.Why)
+		}
+	}
+	if j := p.Judge(request(t, "shell", map[string]any{"command": "echo hi > /elsewhere/b", "outside": true})); strings.
+		Contains(j.Why, warning) {
+		t.Errorf("outside of the sandbox: %q", j.Why)
+	}
+}
