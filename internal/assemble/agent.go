@@ -307,6 +307,12 @@ func (o Options) mode(p settle.Permission) Mode {
 	return Mode{Permission: p}
 }
 
+// asks reports whether the mode in force asks a person about commands.
+func (o Options) asks() bool {
+	m := o.mode(o.permission())
+	return !m.Plan && m.Permission != settle.Deny && m.Unasked == ""
+}
+
 func (o Options) permission() settle.Permission {
 	if o.Policy != nil {
 		return Tighten(o.Ceiling, o.Policy.Mode()).Permission

@@ -36,6 +36,7 @@ type toolFactory struct {
 	editor  *file.Editor           // nil for none
 	private func(path string) bool // files whose lines no search of a folder returns; may be nil
 	newPlan func() *planning       // returns nil for none
+	asks    func() bool            // as in [shell.Config]
 	logger  *slog.Logger           // may be nil
 }
 
@@ -63,7 +64,7 @@ func (o Options) toolFactory(selection toolSelection, c *confinement, servers *s
 		ending: jobRules{o.release(), r.Jobs.OnExit, r.Jobs.OnInterrupt},
 		web:    webTools{cmp.Or(o.Version, "unknown"), r.Web.Private, o.searcher()},
 		lsp:    o.languageServers(), rewind: r.Rewind,
-		editor: o.Editor, logger: logger, newPlan: o.planning,
+		editor: o.Editor, logger: logger, newPlan: o.planning, asks: o.asks,
 	}
 	if o.Policy != nil || o.permission() != settle.Allow {
 		b.private = c.files.Secret
@@ -173,7 +174,7 @@ func (t *sessionTools) executorTools() ([]tool.Tool, error) {
 		Mask: masker(info), Registry: info.Jobs, Release: t.mayRelease,
 		Sandbox: t.commands.sandbox, Secret: t.secret, Hosts: s.Hosts,
 		Inspect: s.Network == "proxy" || s.viewless != nil,
-		Outside: sandboxed && !s.unasked, Unasked: sandboxed && s.unasked,
+		Outside: sandboxed && !s.unasked, Unasked: sandboxed && s.unasked, Asks: t.asks,
 	}
 	commands = commands.Guarding(t.commands.repositories)
 	if t.remote == nil {

@@ -122,6 +122,24 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
+// In plan mode, nobody is asked to let a command run outside of the sandbox, and the output does not say so.
+func TestPlanModeOffersNoWayOutOfSandbox(t *testing.T) {
+	if !confines(t) || !installed("git") {
+		return
+	}
+	list := []string{"git add file", "sh -c 'git add file'", "echo x >made"}
+	a := inSandbox(t, settle.Ask, "", func(o *Options) {
+		o.Policy = NewPlanPolicy(ModeOf(settle.Ask))
+	}, commands(list...))
+	for i, call := range outputs(t, a) {
+		got := call.Content().Output
+		if !strings.Contains(got, "[the sandbox denied ") || strings.Contains(got, "a person is asked") ||
+			!strings.Contains(got, "; nobody is asked to let the command run without]") {
+			t.Errorf("%s: %q", list[i], got)
+		}
+	}
+}
+
 // C22: command lines of other processes are readable only if the log reports it.
 func TestOtherProcessesAreHidden(t *testing.T) {
 	if !confines(t) {

@@ -67,6 +67,8 @@ type Config struct {
 	// Outside offers calls that request to run outside the sandbox. The policy decides
 	// about them. Unasked says instead that nobody is asked to let a command run outside.
 	Outside, Unasked bool
+	// Asks, if set, reports whether the mode in force asks a person about commands.
+	Asks func() bool
 	// machine runs the commands; nil for this machine. See On.
 	machine machine
 	// repositories are checked where commands can change files; nil for none. See Guarding.

@@ -242,14 +242,14 @@ func (r *run) refusal(d executor.Denial) string {
 		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration",
 			list(d.Hosts))
 	}
-	others := !d.Git
-	if d.Git && !r.jobs.config.Unasked {
+	others, unasked := !d.Git, r.jobs.config.Unasked || r.jobs.config.Asks != nil && !r.jobs.config.Asks()
+	if d.Git && !unasked {
 		words += "; the repository (.git) is read-only in the sandbox: run git commands that change it in a call of " +
 			"their own, without other commands, and a person is asked to let them run outside"
 		others = slices.ContainsFunc(d.Named, func(what string) bool { return !strings.Contains(what, "/.git/") })
 	}
 	switch {
-	case r.jobs.config.Unasked:
+	case unasked:
 		words += "; nobody is asked to let the command run without"
 	case others && r.jobs.config.Outside:
 		words += `; with "outside": true, a person is asked to let the command run without`
