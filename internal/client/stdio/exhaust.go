@@ -40,6 +40,9 @@ func ObserveExhausted(write func(line string)) run.Observer {
 	}}
 }
 
+// ExhaustMark begins each line that states that the retries of a turn are exhausted.
+const ExhaustMark = "[retry-exhaust] "
+
 // ExhaustLine is the line that tells programs, on standard error, that the
 // retries of a turn are exhausted; without its end.
 func ExhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
@@ -49,5 +52,5 @@ func ExhaustLine(session, turn string, f *event.Failure, mask func(string) strin
 		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
 	}
 	raw, _ := jsonrpc.Append(nil, line) // strings and numbers always encode
-	return "[retry-exhaust] " + string(bytes.TrimSpace(raw))
+	return ExhaustMark + string(bytes.TrimSpace(raw))
 }

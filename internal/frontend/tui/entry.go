@@ -83,12 +83,21 @@ func commandEntry(title, command string) entry {
 	return entry{group: ofEnding, gap: true, rows: paragraph("", text, faint(), faint())}
 }
 
-// exhaustEntry is the line for programs about a turn whose retries are exhausted.
-func exhaustEntry(ended event.Event, f *event.Failure) entry {
-	asLogged := func(text string) string { return text } // which is redacted
-	line := terminal.OneLine(stdio.ExhaustLine(ended.Session, ended.Turn, f, asLogged))
+// maxExhaustRows bounds the rows of exhaustEntry.
+const maxExhaustRows = 2
+
+// exhaustEntry states that the retries of a turn are exhausted, with the mark of the line that other
+// frontends write for programs.
+func exhaustEntry(t *event.Turn, f *event.Failure) entry {
+	line := stdio.ExhaustMark + terminal.Count(max(1, f.Attempt), "attempt")
+	if n := len(t.Attempts) - f.Attempt; f.Attempt > 0 && n >= 0 {
+		line += " in " + terminal.Duration(t.EndedAt.Sub(t.Attempts[n].StartedAt))
+	}
+	line = terminal.OneLine(line + ", last: " + f.Message)
 	return entry{group: ofNotice, gap: true, rows: func(width int) []terminal.Line {
-		return terminal.Break(terminal.Plain(line, faint()), width, terminal.Indent{})
+		shown := terminal.Plain(terminal.Short(line, maxExhaustRows*width), faint())
+		rows := terminal.Break(shown, width, terminal.Indent{})
+		return rows[:min(len(rows), maxExhaustRows)]
 	}}
 }
 

@@ -139,7 +139,7 @@ func (p *printout) turn(c transcript.Change) {
 		p.add(notice(warning(), "%s", d.Why))
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
 		if f := c.Turn.Cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
-			p.add(exhaustEntry(c.Event, f))
+			p.add(exhaustEntry(c.Turn, f))
 		}
 		if !onlyCommands(c.Turn) {
 			p.add(endEntry(c.Turn))
