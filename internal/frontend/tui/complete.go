@@ -27,6 +27,20 @@ type completion struct {
 	words   string // the word without its mark
 	command bool
 	list    list
+	// searched reports that the list is complete: without choices, nothing has these letters.
+	searched bool
+}
+
+// rows returns the list of completions, or that nothing has the letters of the word.
+func (c *completion) rows(width, limit int) []terminal.Line {
+	if !c.searched || len(c.list.choices) > 0 || limit < 1 {
+		return c.list.rows(width, limit)
+	}
+	words := "  no file has these letters"
+	if c.command {
+		words = "  no command has these letters"
+	}
+	return []terminal.Line{terminal.Clip(terminal.Plain(words, faint()), width)}
 }
 
 // fileList is the files of the directory, as read last.
@@ -58,11 +72,13 @@ func (u *UI) complete() {
 		u.input.completion = nil
 		return
 	case isCommand && from == 0 && isName(name):
-		u.input.completion = &completion{words: name, command: true, list: list{choices: u.commandChoices(name)}}
+		u.input.completion = &completion{
+			words: name, command: true, searched: true, list: list{choices: u.commandChoices(name)},
+		}
 	case isFile:
 		c := &completion{from: from, words: strings.TrimPrefix(words, `"`)}
 		if old := u.input.completion; old != nil && !old.command && old.from == from {
-			c.list = old.list // until there are others
+			c.list, c.searched = old.list, old.searched // until there are others
 		}
 		u.input.completion = c
 		u.findFiles()
@@ -106,7 +122,7 @@ func (u *UI) foundFiles(words string, found []string) {
 		u.findFiles()
 		return
 	}
-	c.list = list{}
+	c.list, c.searched = list{}, true
 	for _, path := range found {
 		c.list.choices = append(c.list.choices, choice{id: path, label: path, detail: kindOf(path)})
 	}
@@ -176,18 +192,22 @@ func (u *UI) commandUse() map[string]int {
 	return use
 }
 
-// completionKey moves among the completions or takes one, and reports whether the
-// key did.
+// completionKey moves among the completions, takes one or closes their list, and reports whether the
+// key did. Esc closes the list and does nothing else: a turn that runs continues.
 func (u *UI) completionKey(k terminal.Key) bool {
 	c := u.input.completion
-	if c == nil || len(c.list.choices) == 0 {
+	switch {
+	case c == nil || len(c.list.choices) == 0 && !c.searched:
 		return false
+	case k.Name == "esc":
+		u.input.completion, u.input.dismissedAt = nil, c.from+1
+		return true
+	case len(c.list.choices) == 0:
+		return false
+	case c.list.key(k.Name):
+		return true
 	}
 	switch k.Name {
-	case "up", "ctrl+p":
-		c.list.move(-1)
-	case "down", "ctrl+n":
-		c.list.move(1)
 	case "tab":
 		u.accept(c)
 	case "enter":
@@ -201,9 +221,6 @@ func (u *UI) completionKey(k terminal.Key) bool {
 			// It is run, unless the key begins a line; one that only has the letters was not meant for sure.
 			return u.Keys.Action(keymap.Prompt, k.Name) == keymap.Newline
 		}
-	case "esc":
-		u.input.completion, u.input.dismissedAt = nil, c.from+1
-		return u.display.shown.turn == "" // else it interrupts
 	default:
 		return false
 	}

@@ -50,6 +50,45 @@ func TestFileCompletion(t *testing.T) {
 	})
 }
 
+// Esc closes a list of completions, also one without entries, and only then interrupts.
+func TestEscClosesCompletionsBeforeItInterrupts(t *testing.T) {
+	dir := folder(t, "a.txt")
+	for keys, list := range map[string]string{
+		"see @a": "› a.txt", "/the": "› /theme", "see @nosuch": "no file has these letters",
+		"/nosuch": "no command has these letters",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, code := newPersonIn(t, dir, Options{}, script.Turn(script.Call("shell", `{"command":"count"}`)))
+			p.types("Count!\r")
+			p.types("y")
+			p.types(keys)
+			p.sees(list)
+			p.types("\x1b")
+			p.misses(list, "interrupted")
+			p.sees("working", "> "+keys)
+			p.types("\x1b")
+			p.sees("■ interrupted after")
+			p.types("\x03\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
+// PgUp and PgDn move in the list of commands.
+func TestPagesOfCompletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{})
+		p.types("/")
+		p.types("\x1b[6~")
+		p.misses("› /model")
+		p.sees("› /")
+		p.types("\x1b[5~")
+		p.sees("› /model")
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
 // Commands are completed; Enter runs one that needs nothing more.
 func TestCommandCompletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

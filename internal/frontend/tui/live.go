@@ -35,7 +35,7 @@ func (u *UI) frame(now time.Time) terminal.Frame {
 	case u.overlay.menu != nil:
 		choices = u.overlay.menu.rows(width, max(room-4, 1))
 	case u.input.completion != nil:
-		choices = u.input.completion.list.rows(width, min(maxShown, room/2))
+		choices = u.input.completion.rows(width, min(maxShown, room/2))
 	}
 	room -= len(choices)
 	if room > 3 {

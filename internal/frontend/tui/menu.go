@@ -30,6 +30,23 @@ func (l *list) move(n int) {
 	}
 }
 
+// key moves the selection, and reports whether the key does that.
+func (l *list) key(name string) bool {
+	switch name {
+	case "up", "ctrl+p":
+		l.move(-1)
+	case "down", "ctrl+n":
+		l.move(1)
+	case "pgup":
+		l.at = max(l.at-maxShown, 0)
+	case "pgdown":
+		l.at = max(min(l.at+maxShown, len(l.choices)-1), 0)
+	default:
+		return false
+	}
+	return true
+}
+
 func (l *list) selected() choice {
 	if l.at >= len(l.choices) {
 		return choice{}
@@ -302,15 +319,10 @@ func (u *UI) menuKey(k terminal.Key) {
 
 // key moves in the menu, or narrows it.
 func (m *menu) key(k terminal.Key) {
+	if m.list.key(k.Name) {
+		return
+	}
 	switch k.Name {
-	case "up", "ctrl+p":
-		m.list.move(-1)
-	case "down", "ctrl+n":
-		m.list.move(1)
-	case "pgup":
-		m.list.at = max(m.list.at-maxShown, 0)
-	case "pgdown":
-		m.list.at = max(min(m.list.at+maxShown, len(m.list.choices)-1), 0)
 	case "backspace", "ctrl+h":
 		parts := partsOf(m.words)
 		m.words = joinParts(parts[:max(len(parts)-1, 0)])

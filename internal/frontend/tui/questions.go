@@ -214,17 +214,11 @@ func (u *UI) answerKey(k terminal.Key) bool {
 // selectReply moves in the menu of answers, or gives the selected one.
 func (u *UI) selectReply(a *event.Approval, replies []reply, key string) bool {
 	menu := u.answerMenu(a, replies)
-	switch key {
-	case "up":
-		menu.move(-1)
-	case "down":
-		menu.move(1)
-	case "enter":
+	if key == "enter" {
 		replies[menu.at].give(u, a)
-	default:
-		return false
+		return true
 	}
-	return true
+	return menu.key(key)
 }
 
 // answerMenu is the menu of the question's answers.
