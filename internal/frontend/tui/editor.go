@@ -70,10 +70,10 @@ func (e *editor) text() string {
 	return b.String()
 }
 
-func (e *editor) set(text string) {
-	e.parts = foldedParts(text)
-	e.at = len(e.parts)
-}
+func (e *editor) set(text string) { e.put(foldedParts(text)) }
+
+// put replaces the text by a copy of the parts. The cursor is at the end.
+func (e *editor) put(parts []part) { e.parts, e.at = slices.Clone(parts), len(parts) }
 
 func (e *editor) insert(parts ...part) {
 	rest := append([]part(nil), e.parts[e.at:]...)

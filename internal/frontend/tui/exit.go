@@ -27,6 +27,7 @@ func (u *UI) ctrlC() {
 		u.leave(event.Shutdown, user)
 	case !u.input.editor.empty():
 		u.input.editor.clear()
+		u.input.history.leave()
 	case u.view.fetch != nil && !u.view.fetch.givenUp:
 		if !u.view.fetch.giveUp(u.ctx, u.view.conversation) {
 			u.interrupt()

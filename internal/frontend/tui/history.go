@@ -21,10 +21,10 @@ const (
 type history struct {
 	file  string // "" keeps nothing
 	texts []string
-	// at is the index of the recalled prompt, or len(texts) for none. draft is the editor's
-	// text before the recall.
-	at    int
-	draft string
+	// at is the index of the recalled prompt, or len(texts) for none. edited has the editor's text
+	// by the index at which it was left: the draft at len(texts), and recalled prompts as changed.
+	at     int
+	edited map[int][]part
 }
 
 // openHistory reads the remembered prompts. It skips unreadable ones.
@@ -50,7 +50,7 @@ func openHistory(dataDir string) *history {
 		}
 	}
 	h.texts = h.texts[max(len(h.texts)-maxHistory, 0):]
-	h.at = len(h.texts)
+	h.leave()
 	if total > 2*maxHistory {
 		h.rewrite()
 	}
@@ -76,8 +76,11 @@ func (h *history) add(text string) {
 		h.texts = append(h.texts, text)
 		h.keep(text)
 	}
-	h.at, h.draft = len(h.texts), ""
+	h.leave()
 }
+
+// leave forgets what was recalled: the next recall begins with the last prompt.
+func (h *history) leave() { h.at, h.edited = len(h.texts), nil }
 
 func (h *history) keep(text string) {
 	if h.file == "" {
@@ -95,20 +98,35 @@ func (h *history) keep(text string) {
 	_ = f.Close()
 }
 
-// step returns the prompt n further back (or forward, if n is negative), and
-// whether there is one.
-func (h *history) step(n int, now string) (string, bool) {
-	to := h.at - n
+// step returns the prompt n further back (or forward, if n is negative) as it was left, and whether
+// there is one. now is the editor's text, to which the way back leads.
+func (h *history) step(n int, now []part) ([]part, bool) { return h.recall(h.at-n, now) }
+
+// find recalls the last prompt with the text.
+func (h *history) find(text string, now []part) ([]part, bool) {
+	for n, one := range slices.Backward(h.texts) {
+		if one == text {
+			h.recall(n, now)
+			delete(h.edited, n)
+			return foldedParts(text), true
+		}
+	}
+	return nil, false
+}
+
+func (h *history) recall(to int, now []part) ([]part, bool) {
 	if to < 0 || to > len(h.texts) || to == h.at {
-		return "", false
+		return nil, false
 	}
-	if h.at == len(h.texts) {
-		h.draft = now
+	if h.edited == nil {
+		h.edited = map[int][]part{}
 	}
-	if h.at = to; to == len(h.texts) {
-		return h.draft, true
+	h.edited[h.at] = slices.Clone(now)
+	h.at = to
+	if left, ok := h.edited[to]; ok || to == len(h.texts) {
+		return left, true
 	}
-	return h.texts[to], true
+	return foldedParts(h.texts[to]), true
 }
 
 // search returns the nth last prompt that contains the words, without repeats.

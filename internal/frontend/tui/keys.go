@@ -195,7 +195,7 @@ func (u *UI) suspend() {
 
 // recall steps through earlier prompts.
 func (u *UI) recall(n int) {
-	if text, ok := u.input.history.step(n, u.input.editor.text()); ok {
-		u.input.editor.set(text)
+	if parts, ok := u.input.history.step(n, u.input.editor.parts); ok {
+		u.input.editor.put(parts)
 	}
 }

@@ -24,8 +24,8 @@ func (u *UI) searchKey(k terminal.Key) {
 		return
 	case "enter", "tab", "right", "end":
 		u.input.search = nil
-		if s.found != "" {
-			u.input.editor.set(s.found)
+		if parts, ok := u.input.history.find(s.found, u.input.editor.parts); ok {
+			u.input.editor.put(parts)
 		}
 		return
 	case "ctrl+r":
