@@ -33,7 +33,7 @@ func (p part) shown() string {
 	if !p.folded || p.image != nil {
 		return p.text
 	}
-	if lines := strings.Count(p.text, "\n") + 1; lines > 1 {
+	if lines := strings.Count(strings.TrimSuffix(p.text, "\n"), "\n") + 1; lines > 1 {
 		return fmt.Sprintf("[pasted %d lines]", lines)
 	}
 	return fmt.Sprintf("[pasted %d characters]", utf8.RuneCountInString(p.text))
