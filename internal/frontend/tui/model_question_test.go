@@ -31,8 +31,14 @@ func TestModelQuestions(t *testing.T) {
 		"words":    {"i a_file\r 2 i and_more\r yes\r", `"a file"`, `"login, and more"`, `"yes"`},
 		"back":     {"1 \x1b[D 2 1 2 y \x1b[D 1 y x\r", `"Postgres (Recommended)"`, `"login"`, `"x"`},
 		"menu":     {"1 5 2 y \r", `"Postgres (Recommended)"`, "no answer", `"app"`},
-		"declines": {"1 \x1b", "", "", ""},
-		"last":     {"1 y \x1b", "", "", ""},
+		"declines": {"1 \x1b \x1b", "", "", ""},
+		"last":     {"1 y \x1b \x1b", "", "", ""},
+		"nothing":  {"\x1b", "", "", ""},
+		"text":     {"1 y half \x1b x \x1b _whole\r", `"SQLite"`, "no answer", `"halfx whole"`},
+		"kept":     {"i My \x1b i SQL\r 2 y \r", `"MySQL"`, `"login"`, `"app"`},
+		"before":   {"1 1 2 \x1b[D \r \r \r", `"SQLite"`, `"search, login"`, `"app"`},
+		"own":      {"i MySQL\r i more\r \x1b[D y \x1b[D \x1b[D i \r y \r", `"MySQL"`, `"more"`, `"app"`},
+		"again":    {"1 y \r", `"SQLite"`, "no answer", `"app"`},
 	} {
 		sends := fmt.Sprintf("\"Which database?\" = %s\n\"Which features?\" = %s\n\"Which name?\" = %s",
 			tc.database, tc.features, tc.name)

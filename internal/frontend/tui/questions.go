@@ -19,13 +19,14 @@ import (
 
 // questions holds the answers on their way and the answer that is being chosen or typed.
 type questions struct {
-	answeredIDs map[string]bool // approvals whose answer is on its way
-	form        *filling        // that is filled in; nil for none
-	typed       *typing         // the answer whose text is typed; nil for none
-	answers     *answering      // the model's questions that are answered; nil for none
-	held        heldQuestions   // the questions of held calls
-	menu        list            // the answers to the question
-	menuOf      string          // the question that the menu is for
+	answeredIDs map[string]bool   // approvals whose answer is on its way
+	form        *filling          // that is filled in; nil for none
+	typed       *typing           // the answer whose text is typed; nil for none
+	texts       map[string][]part // of answers that were not given, by the answer's id
+	answers     *answering        // the model's questions that are answered; nil for none
+	held        heldQuestions     // the questions of held calls
+	menu        list              // the answers to the question
+	menuOf      string            // the question that the menu is for
 }
 
 // filling is a form that is filled in, in the editor's place.
@@ -49,7 +50,7 @@ func (u *UI) replies(a *event.Approval) (all []reply) {
 		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
 	}
 	switch {
-	case a.Form != nil && len(a.Form.Questions) > 0:
+	case isModelQuestion(a):
 		return u.optionReplies(a)
 	case a.Form != nil:
 		words := "fill it in"
@@ -162,6 +163,9 @@ func (u *UI) answer(a settle.Answer) {
 // With text in the editor, and for a held call, letters are text, and answers need Alt.
 func (u *UI) answerKey(k terminal.Key) bool {
 	a, _ := u.pendingApproval()
+	if state := u.questions.answers; state != nil && !u.goesBack(k) {
+		state.declines = false
+	}
 	u.typeAnswer()
 	if u.typing() != nil {
 		u.typingKey(a, k)
@@ -182,8 +186,8 @@ func (u *UI) answerKey(k terminal.Key) bool {
 		return true
 	}
 	stops := u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt
-	if stops && a.Form != nil && len(a.Form.Questions) > 0 {
-		u.verdict(a, event.Denied)
+	if stops && isModelQuestion(a) {
+		u.declineKey(a)
 		return true
 	}
 	if !alt && (filling || !u.input.editor.empty()) || stops {
@@ -278,7 +282,7 @@ func (u *UI) askHead(a *event.Approval, more int) string {
 		return asker.Headline(a.ApprovalRequested)
 	case a.Held:
 		return "Allow this call? It waited when settle stopped: " + terminal.OneLine(a.Title)
-	case a.Form != nil && len(a.Form.Questions) > 0:
+	case isModelQuestion(a):
 		return u.questionHead(a)
 	case a.Form != nil:
 		return asker.Headline(a.ApprovalRequested)
@@ -325,7 +329,8 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	}
 	if u.freeText(a) {
 		words = "Your answer: Enter gives it, Esc declines"
-		if assumed := u.current(a).Assumed(); assumed != "" {
+		q, _ := u.current(a)
+		if assumed := q.Assumed(); assumed != "" {
 			words = terminal.OneLine("Your answer: Enter gives it, or without text: " + assumed + ". Esc declines")
 		}
 		if u.answeredBefore(a) {

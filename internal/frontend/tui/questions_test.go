@@ -120,6 +120,37 @@ func TestEditedAnswerIsShown(t *testing.T) {
 	})
 }
 
+// Esc goes back from the text of an answer to the answers, and keeps the text; a second Esc stops the turn.
+func TestEscKeepsTypedAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code, m := newAskingPerson(t, 1)
+		p.types("ino, sync")
+		p.sees("> no, sync")
+		p.types("\x1b")
+		p.sees("1 allow once")
+		p.types("\t")
+		p.types("\x7f\x7f\x7f\x7f\x7f\x7fsrc\x1b")
+		p.types("\t")
+		p.sees("> rm -r src")
+		p.types("\x1b")
+		p.types("i")
+		p.types(" it\r")
+		if got := sent(m); !strings.Contains(got, "They said: no, sync it") {
+			t.Errorf("the model received %s", got)
+		}
+		p.types("\x04")
+		p.left(code, 0)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p, code, _ := newAskingPerson(t, 1)
+		p.types("ino\x1b")
+		p.types("\x1b")
+		p.sees("■ interrupted")
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
+
 // A text in the editor waits while an answer is typed, and letters are text there.
 func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

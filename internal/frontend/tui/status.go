@@ -142,8 +142,11 @@ func (u *UI) doing(now time.Time) []statusPart {
 		}
 	}
 	if a, _ := u.pendingApproval(); a != nil { // the model is silent because of it
-		if key := u.Keys.Label(keymap.Interrupt, ""); a.Form != nil && len(a.Form.Questions) > 0 && key != "" {
+		switch key := u.Keys.Label(keymap.Interrupt, "Esc"); {
+		case isModelQuestion(a) && (u.questions.typed == nil || u.freeText(a)):
 			stops = key + " declines"
+		case u.questions.typed != nil:
+			stops = key + " goes back"
 		}
 		return clock("waiting for you", elapsedWords(now.Sub(a.At)), warning())
 	}

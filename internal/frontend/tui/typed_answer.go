@@ -17,6 +17,7 @@ import (
 // typing is an answer whose text a person types: the changed command, or what to do instead.
 // The editor has the text, and gets its own back.
 type typing struct {
+	id       string // names the answer: its text stays if the person goes back to the answers
 	approval string
 	command  string // that is changed; empty for other answers
 	plan     bool   // the answer is to a plan; command is then the plan that is changed
@@ -50,39 +51,57 @@ func (u *UI) typing() *typing {
 	return u.questions.typed
 }
 
+// startTyping puts the text of the answer into the editor, as it was left.
 func (u *UI) startTyping(t *typing) {
 	t.draft = slices.Clone(u.input.editor.parts)
-	u.input.editor.clear()
-	u.input.editor.insert(partsOf(t.command)...)
+	u.input.editor.put(u.questions.texts[t.id])
+	if u.input.editor.empty() {
+		u.input.editor.put(partsOf(t.command))
+	}
 	u.input.vi.begin()
 	u.questions.typed = t
 }
 
-// stopTyping gives the editor its own text back.
+// stopTyping keeps the text of the answer, and gives the editor its own text back.
 func (u *UI) stopTyping() {
-	u.input.editor.parts, u.input.editor.at = u.questions.typed.draft, len(u.questions.typed.draft)
+	t := u.questions.typed
+	if u.questions.texts == nil {
+		u.questions.texts = map[string][]part{}
+	}
+	u.questions.texts[t.id] = u.input.editor.parts
+	u.input.editor.put(t.draft)
 	u.questions.typed = nil
 }
 
 func (u *UI) typeInstead(a *event.Approval) {
-	u.startTyping(&typing{approval: a.Approval, plan: asker.IsPlan(a.ApprovalRequested)})
+	u.startTyping(&typing{
+		id: a.Approval + "/instead", approval: a.Approval, plan: asker.IsPlan(a.ApprovalRequested),
+	})
 }
 
 func (u *UI) editCommand(a *event.Approval) {
 	if command, ok := u.commandOf(a); ok {
-		u.startTyping(&typing{approval: a.Approval, command: command, plan: asker.IsPlan(a.ApprovalRequested)})
+		u.startTyping(&typing{
+			id: a.Approval + "/command", approval: a.Approval, command: command,
+			plan: asker.IsPlan(a.ApprovalRequested),
+		})
 	}
+}
+
+// goesBack reports whether the key leaves the text of an answer.
+func (u *UI) goesBack(k terminal.Key) bool {
+	do := u.Keys.Action(keymap.Prompt, k.Name)
+	return k.Name == "esc" || do == keymap.Interrupt || do == keymap.Cancel
 }
 
 // typingKey edits the text of the answer, gives the answer, or goes back to the menu.
 func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 	e, do := &u.input.editor, u.Keys.Action(keymap.Prompt, k.Name)
 	switch {
-	case k.Name == "esc", do == keymap.Interrupt, do == keymap.Cancel:
+	case u.goesBack(k) && u.freeText(a):
+		u.declineKey(a)
+	case u.goesBack(k):
 		u.stopTyping()
-		if u.freeText(a) {
-			u.verdict(a, event.Denied)
-		}
 	case u.freeText(a) && u.isBack(a, k):
 		u.stopTyping()
 		u.askBefore(a)
@@ -101,15 +120,22 @@ func (u *UI) typingKey(a *event.Approval, k terminal.Key) {
 // giveTyped gives the answer with its text. An empty text is no answer.
 func (u *UI) giveTyped(a *event.Approval, text string) {
 	t := u.questions.typed
-	if text == "" && u.freeText(a) {
-		text = u.current(a).Assumed()
-	}
-	if text == "" {
+	if t.words {
+		q, given := u.current(a)
+		if text == "" && u.freeText(a) {
+			text = q.Assumed()
+		}
+		switch {
+		case text != "":
+			u.stopTyping()
+			u.answerWords(a, text)
+		case given.words != "": // they are taken back
+			u.stopTyping()
+			given.words = ""
+		}
 		return
 	}
-	if t.words {
-		u.stopTyping()
-		u.answerQuestion(a, text)
+	if text == "" {
 		return
 	}
 	answer := settle.Answer{Approval: a.Approval, Verdict: event.Denied, Message: text, By: user}
