@@ -32,7 +32,7 @@ type printout struct {
 	closing  bool    // nothing more of the log comes
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
 	drawnChanges map[string][]toolview.Change
-	plan         plan.Arguments // that a call made last
+	plan         plan.Arguments // that a call of the turn made last
 	draft        draft
 	last         group
 	shown        int // entries that were shown
@@ -135,6 +135,8 @@ func (p *printout) sessionChanged(c transcript.Change) {
 
 func (p *printout) turn(c transcript.Change) {
 	switch d := c.Event.Data.(type) {
+	case event.TurnStarted:
+		p.plan = plan.Arguments{}
 	case event.HistoryChanged:
 		p.add(notice(warning(), "%s", d.Why))
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:

@@ -13,6 +13,7 @@ import (
 func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	s := log.State()
 	dir := s.Host.Dir
+	p.plan, _ = latestPlan([]*event.Turn{t}, dir)
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {

@@ -35,7 +35,8 @@ func (u *UI) deliverBuiltIn(name, argument string) {
 
 // showTodos shows the model's latest plan.
 func (u *UI) showTodos(string) {
-	p, ok := latestPlan(u.state())
+	s := u.state()
+	p, ok := latestPlan(s.Turns, s.Host.Dir)
 	if !ok {
 		u.showHint("the model has made no plan in this session")
 		return
@@ -45,12 +46,12 @@ func (u *UI) showTodos(string) {
 	})
 }
 
-// latestPlan returns the plan that the session's calls made last.
-func latestPlan(s event.State) (p plan.Arguments, ok bool) {
-	for n := len(s.Turns) - 1; n >= 0; n-- {
-		for m := len(s.Turns[n].Items) - 1; m >= 0; m-- {
-			if i := s.Turns[n].Items[m]; i.Type() == event.ToolCall && i.Status == event.ItemCompleted {
-				if call := transcript.CallOf(i, s.Host.Dir); call.Kind == toolview.Plan {
+// latestPlan returns the plan that the calls of the turns made last.
+func latestPlan(turns []*event.Turn, dir string) (p plan.Arguments, ok bool) {
+	for _, t := range slices.Backward(turns) {
+		for _, i := range slices.Backward(t.Items) {
+			if i.Type() == event.ToolCall && i.Status == event.ItemCompleted {
+				if call := transcript.CallOf(i, dir); call.Kind == toolview.Plan {
 					return call.Plan, true
 				}
 			}
@@ -62,11 +63,12 @@ func latestPlan(s event.State) (p plan.Arguments, ok bool) {
 // maxPlan bounds the rows of the plan above the editor.
 const maxPlan = 6
 
-// planRows shows the plan while a turn works on it: the step in progress and its neighbours.
-// A plan that is done is one row, until the turn ends.
+// planRows shows the plan that a call of the running turn made: the step in progress and its
+// neighbours. A plan that is done is one row, until the turn ends. While a question waits, the plan is
+// not shown: its rows could be mistaken for what the question is about.
 func (u *UI) planRows(width, limit int) (rows []terminal.Line) {
 	p := u.view.printout.plan
-	if len(p.Plan) == 0 || u.state().Running() == nil || limit < 1 {
+	if asked, _ := u.pendingApproval(); asked != nil || len(p.Plan) == 0 || u.state().Running() == nil || limit < 1 {
 		return nil
 	}
 	rows = []terminal.Line{terminal.Clip(terminal.Plain(p.Title(), bold()), width)}
@@ -208,7 +210,7 @@ func (u *UI) statusLines() []string {
 	}
 	add("running", "%s, %s", terminal.Count(u.jobs(), "job"), terminal.Count(agents, "child agent"))
 	add("waiting", "%s", terminal.Count(len(s.Waiting), "input"))
-	if p, ok := latestPlan(s); ok {
+	if p, ok := latestPlan(s.Turns, s.Host.Dir); ok {
 		add("plan", "%s", p.Title())
 	}
 	return lines

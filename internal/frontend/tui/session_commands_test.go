@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -18,24 +19,25 @@ func planCall(first, second plan.Status) script.Step {
 		string(second)+`"}]}`)
 }
 
-// The plan is above the editor while a turn works on it, one row when it is done, and gone
-// with the turn. The commands about the session show what there is.
+// The plan is above the editor while the turn that made it works: one row when it is done, and none
+// while a question waits or in a later turn. The commands about the session show what there is.
 func TestPlanAndSessionCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
 			script.Turn(planCall(plan.InProgress, plan.Pending)),
 			script.Turn(script.Call("shell", `{"command":"look"}`)),
+			script.Turn(script.Delay(5*time.Second), script.Text("Looked.")),
+			script.Turn(script.Delay(5*time.Second), script.Text("And?")),
 			script.Turn(planCall(plan.Completed, plan.Completed)),
-			script.Turn(script.Call("shell", `{"command":"mend"}`)),
-			script.Text("done"),
+			script.Turn(script.Delay(5*time.Second), script.Text("done")),
 		)
 		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
 			Model:   model.Config{Provider: m, ProviderName: "script", Name: "m"},
 			WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{echoShell{}, plan.New()},
 		})
-		above := func() string {
+		above := func() string { // the rows after the last call
 			rows := strings.Join(p.tty.rows(), "\n")
-			return rows[strings.Index(rows, "? settle asks"):]
+			return rows[strings.LastIndex(rows, "✓ "):]
 		}
 		p.types("/agents\r")
 		p.sees("this session has started no child agents")
@@ -44,14 +46,24 @@ func TestPlanAndSessionCommands(t *testing.T) {
 		p.types("/agnets\r")
 		p.sees(`did you mean "/agents"?`)
 		p.types("\x03go\r")
-		if got := above(); !strings.Contains(got, "Look.") || !strings.Contains(got, "Mend.") {
-			t.Errorf("the plan is not above the editor:\n%s", got)
+		if got := above(); strings.Count(got, "Mend.") != 1 {
+			t.Errorf("the plan is shown again beside a question:\n%s", got)
 		}
 		p.types("y")
+		if got := above(); !strings.Contains(got, "plan, 0 of 2 done: Look.\n  ▸ Look.") || !strings.Contains(got, "Mend.") {
+			t.Errorf("the plan is not above the editor:\n%s", got)
+		}
+		time.Sleep(5 * time.Second)
+		p.types("again\r")
+		if got := above(); strings.Contains(got, "Mend.") || !strings.Contains(got, "working") {
+			t.Errorf("the plan of an earlier turn is shown:\n%s", got)
+		}
+		time.Sleep(5 * time.Second)
+		p.types("go on\r")
 		if got := above(); strings.Count(got, "Mend.") != 1 || !strings.Contains(got, "\nplan, 2 of 2 done\n") {
 			t.Errorf("the plan that is done is shown:\n%s", got)
 		}
-		p.types("y")
+		time.Sleep(5 * time.Second)
 		m.Add(script.Text("reviewed"), script.Text("written"))
 		p.types("/review main..HEAD\r")
 		if got := sent(m); !strings.Contains(got, "Review main..HEAD. Look at the diff first") {

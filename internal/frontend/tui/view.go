@@ -111,7 +111,6 @@ func (u *UI) commitRecent(state event.State) {
 	for _, e := range entries {
 		u.commit(e)
 	}
-	u.view.printout.plan, _ = latestPlan(state)
 	if t := state.Running(); t != nil { // of a session that is hosted elsewhere
 		u.view.printout.resume(t, u.view.log)
 	}
