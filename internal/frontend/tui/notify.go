@@ -19,7 +19,7 @@ func (u *UI) prepareNotification(c transcript.Change) {
 		return
 	}
 	switch {
-	case c.Thing == transcript.Approval && c.What == transcript.Started:
+	case c.Thing == transcript.Approval && c.What == transcript.Started && asksPerson(c.Approval):
 		u.attention.notification = "settle asks: " + c.Approval.Title
 	case c.Thing == transcript.Turn && c.What == transcript.Ended:
 		u.attention.notification = endNotice(c.Turn)

@@ -101,8 +101,15 @@ func (p *printout) take(c transcript.Change) {
 	}
 }
 
+// asksPerson reports whether a person is asked. A call that the policy denies at once has an approval in
+// the log without the text of a question, and its own row says why it was denied.
+func asksPerson(a *event.Approval) bool { return a.Text != "" || a.Form != nil || a.Child != "" }
+
 // ask shows a question.
 func (p *printout) ask(a *event.Approval, dir string) {
+	if !asksPerson(a) {
+		return
+	}
 	p.asks = append(p.asks, askEntry(a, dir, p.session, p.all))
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes

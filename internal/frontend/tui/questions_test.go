@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -116,6 +117,30 @@ func TestEditedAnswerIsShown(t *testing.T) {
 		p.types("\x14") // Ctrl-T
 		p.sees("✓ $ rm -r src", "(you changed it)")
 		p.types("q\x04")
+		p.left(code, 0)
+	})
+}
+
+// A call that the policy denies itself is no question: nobody is asked, and no bell rings.
+func TestDenialByPolicyIsNoQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
+			Model: model.Config{
+				Provider: script.New(
+					script.Turn(script.Call("shell", `{"command":"make"}`), script.Delay(3*time.Second)), script.Stall(),
+				), ProviderName: "script", Name: "m",
+			},
+			WorkDir: "/w", Permission: settle.Deny, Attended: true, Tools: []tool.Tool{echoShell{}},
+		})
+		p.types("go\r\x1b[O")
+		p.types("")
+		p.sees("✗ $ make  denied")
+		p.misses("settle asks")
+		if got := p.bells(); got != 0 {
+			t.Errorf("%d bells", got)
+		}
+		p.types("\x1b")
+		p.types("\x04")
 		p.left(code, 0)
 	})
 }
