@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -183,33 +181,6 @@ func (u *UI) report(title string, lines []string, write func(context.Context, io
 			u.lines(title, append(lines, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...))
 		})
 	})
-}
-
-func (u *UI) export(name string) {
-	name = cmp.Or(name, "settle-"+u.view.conversation.ID()+".txt")
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(u.state().Host.Dir, name)
-	}
-	var b strings.Builder
-	for _, part := range transcriptSheet(u.view.printout.renderer, u.state()) {
-		for _, row := range part(100) {
-			b.WriteString(strings.TrimRight(row.Text(), " ") + "\n")
-		}
-	}
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		u.showHint("cannot export: %v", err)
-		return
-	}
-	_, err = file.WriteString(b.String())
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		u.showHint("cannot export: %v", err)
-		return
-	}
-	u.showHint("wrote %s", name)
 }
 
 func (u *UI) listJobs(string) {

@@ -53,6 +53,7 @@
 //   - setup.go: the questions of settle setup
 //   - cost.go: /cost (which entries it has) and /timeline
 //   - theme.go: /theme and its colors
+//   - export.go: /export and the name of its file
 //   - rewind.go: the list of inputs to go back to
 //   - shell_command.go: a command after an exclamation mark
 //   - session.go: the interfaces of sessions that the loop uses
