@@ -12,7 +12,8 @@ import (
 )
 
 const modelsHelp = `List the models that a provider offers, with their context windows, and mark the
-default. Without PROVIDER, list the models of all providers with a key.
+default. Without PROVIDER, list the models of all providers that have a key or
+need none.
 
 settle asks each provider for its list. If a provider cannot be reached or has no
 key, you see the models that settle knows.

@@ -187,7 +187,7 @@ func (r *Resolved) Ready(p Provider) bool {
 }
 
 // Askable returns the providers that can list their models: the named provider, or all that
-// are ready; if none is ready, the providers that lack only a key.
+// are ready or need no key; if there are none, the providers that lack only a key.
 func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 	override := func(p Provider) Provider {
 		if r.BaseURL != "" {
@@ -217,7 +217,7 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 			continue
 		}
 		all = append(all, p)
-		if r.Ready(p) {
+		if r.Ready(p) || !r.needsKey(p) {
 			ready = append(ready, p)
 		}
 	}

@@ -140,6 +140,27 @@ func TestChooseOfTheFamily(t *testing.T) {
 	}
 }
 
+// Providers that need no key are asked for their models; those that lack one only if no other can be asked.
+func TestAskableProviders(t *testing.T) {
+	w := newWorld(t)
+	check := func(want string) {
+		t.Helper()
+		var names []string
+		list, err := w.load().Askable()
+		for _, p := range list {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, " "); got != want || err != nil {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	check("anthropic openai gemini")
+	w.user("[providers.chat]\nbase_url = \"http://127.0.0.1:1/v1\"\n")
+	check("chat")
+	w.env["OPENAI_API_KEY"] = "k"
+	check("openai chat")
+}
+
 func TestKey(t *testing.T) {
 	const own = "[providers.own]\nwire='chat'\nbase_url='https://h/v1'\n"
 	tests := []struct{ name, file, model, env, printed, want string }{
