@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle"
@@ -64,6 +65,31 @@ func (o *Opened) Offered(ctx context.Context) ([]Offered, error) {
 // earlier choices; an empty one restores the configured value. Choose only selects the
 // model: it does not check the session's directory again, and the policy stays.
 func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]string) error {
+	err := h.choose(ctx, o, settings)
+	for name := range settings {
+		if err != nil && strings.HasPrefix(err.Error(), flagOf(name)+": ") {
+			return &chosenError{name, err}
+		}
+	}
+	return err
+}
+
+func flagOf(setting string) string { return "--" + strings.ReplaceAll(setting, "_", "-") }
+
+// chosenError is an error about a setting that was chosen for a session. Its text does not name the flag
+// of the command line, which nobody used.
+type chosenError struct {
+	setting string
+	err     error // its text begins with the flag
+}
+
+func (e *chosenError) Error() string {
+	return "cannot change the " + e.setting + strings.TrimPrefix(e.err.Error(), flagOf(e.setting))
+}
+
+func (e *chosenError) Unwrap() error { return e.err }
+
+func (h *Sessions) choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	o.choosing.Lock()
 	defer o.choosing.Unlock()
 	spec := o.Spec

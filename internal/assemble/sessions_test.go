@@ -244,6 +244,22 @@ func TestChooseLeavesThePolicyAlone(t *testing.T) {
 	}
 }
 
+// An error about a chosen model or effort names no flag: the person used none.
+func TestChoiceErrorsNameNoFlag(t *testing.T) {
+	opened, err := newHosts(t).Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for setting, want := range map[string]string{
+		"effort": `cannot change the effort: "nope" is not`, "max_steps": "cannot change the max_steps: must be",
+	} {
+		err := opened.Choose(t.Context(), map[string]string{setting: "nope"})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestTightenPolicy(t *testing.T) {
 	for _, c := range []struct {
 		now, wish string
