@@ -153,18 +153,32 @@ func TestListRows(t *testing.T) {
 		},
 		at: 2,
 	}
+	shown := func(most int) string {
+		var got []string
+		for _, row := range l.rows(40, most) {
+			got = append(got, strings.TrimRight(row.Text(), " "))
+		}
+		return strings.Join(got, "|")
+	}
 	for most, want := range map[int]string{
 		6: "One|  a|  b|Two|› c|  d",
 		4: "  b|Two|› c|  d",
 		3: "Two|› c|  d",
 		1: "› c",
 	} {
-		var got []string
-		for _, row := range l.rows(40, most) {
-			got = append(got, strings.TrimRight(row.Text(), " "))
+		if got := shown(most); got != want {
+			t.Errorf("%d rows: %q, want %q", most, got, want)
 		}
-		if g := strings.Join(got, "|"); g != want {
-			t.Errorf("%d rows: %q, want %q", most, g, want)
+	}
+	for range 8 {
+		l.choices = append(l.choices, choice{label: "e", group: "Two"})
+	}
+	for at, want := range map[int]string{
+		5: "Two|  e|› e|  … 6 more", 11: "Two|  e|  e|› e", 2: "  b|Two|› c|  … 9 more",
+	} {
+		l.at = at
+		if got := shown(4); got != want {
+			t.Errorf("the selection at %d: %q, want %q", at, got, want)
 		}
 	}
 }

@@ -54,14 +54,14 @@ func (l *list) selected() choice {
 	return l.choices[l.at]
 }
 
-// rows returns the rows around the selected choice, at most limit. What has no room in the row of
-// the selected choice is below it.
+// rows returns the rows around the selected choice and its heading, at most limit. Details of the selected
+// choice without room in its row are below it.
 func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	if len(l.choices) == 0 || limit <= 0 {
 		return nil
 	}
-	at, group, columns := 0, "", []int(nil)
-	var begins []bool // whether a choice begins in the row
+	at, heading, group, columns := 0, -1, "", []int(nil) // indexes of rows: of the selected choice, of its heading
+	var begins []bool                                    // whether a choice begins in the row
 	add := func(isChoice bool, more ...terminal.Line) {
 		for n := range more {
 			begins = append(begins, isChoice && n == 0)
@@ -73,7 +73,9 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 			columns = l.columns(c.group, width)
 		}
 		if c.group != group {
-			group = c.group
+			if group = c.group; n <= l.at {
+				heading = len(rows)
+			}
 			add(false, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
 		}
 		selected := n == l.at
@@ -94,6 +96,9 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	}
 	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
 	to := min(from+limit, len(rows))
+	if heading >= 0 && heading < from && at > from && to-from > 2 { // it stays while its choices move
+		rows[from], begins[from] = rows[heading], false
+	}
 	if to < len(rows) && to-from > 2 && at < to-1 {
 		more := 0
 		for _, begin := range begins[to-1:] {
