@@ -19,11 +19,14 @@ type pager struct {
 	width     int
 	height    int   // of the shown rows
 	top       place // of the first row that is shown
+	below     place // of the first row below the shown ones
+	ended     bool  // no row is below the shown ones
 	entered   bool
 	atEnd     bool
 	searching bool
 	words     string
 	hit       *place // of the words, until another key than n and N
+	missed    bool   // no row has the words
 }
 
 // place is a row of a part of a sheet.
@@ -121,16 +124,18 @@ func (p *pager) rows() (rows []terminal.Line) {
 	for ; more && len(rows) < p.height; at, more = p.next(at) {
 		rows = append(rows, p.part(at.part)[at.row])
 	}
+	p.below, p.ended = at, !more
 	return rows
 }
 
-// where returns the position in the text, in percent.
+// where returns how much of the text is above the end of the shown rows, in percent. All parts
+// of the sheet count the same, since only the visible ones are laid out.
 func (p *pager) where() int {
-	if len(p.sheet) == 0 {
+	if p.ended || len(p.sheet) == 0 {
 		return 100
 	}
-	within := float64(p.top.row) / float64(max(len(p.part(p.top.part)), 1))
-	return int((float64(p.top.part) + within) / float64(len(p.sheet)) * 100)
+	within := float64(p.below.row) / float64(max(len(p.part(p.below.part)), 1))
+	return min(int((float64(p.below.part)+within)/float64(len(p.sheet))*100), 99)
 }
 
 // draw writes the whole screen: a pager is drawn when a key is pressed.
@@ -159,8 +164,11 @@ func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette termina
 			break
 		}
 	}
-	if p.searching {
+	switch {
+	case p.searching:
 		where = "/" + p.words
+	case p.missed:
+		where = fmt.Sprintf("%s  no row has %q", p.title, p.words)
 	}
 	fmt.Fprintf(out, "\x1b[%d;1H\x1b[2K", p.height+1)
 	out.Write(
@@ -173,6 +181,7 @@ func (p *pager) draw(out *bytes.Buffer, screen *terminal.Screen, palette termina
 func (u *UI) pagerKey(k terminal.Key) {
 	p := u.overlay.pager
 	page := p.height
+	p.missed = false
 	if p.searching {
 		p.searchKey(k)
 		return
@@ -224,24 +233,29 @@ func (p *pager) searchKey(k terminal.Key) {
 	}
 }
 
-// find goes to the next row with the words, or the one before.
+// find goes to the next row with the words, or the one before. After the last row, it continues with the
+// first one.
 func (p *pager) find(step int) {
 	words := strings.ToLower(p.words)
 	if words == "" || len(p.sheet) == 0 {
 		return
 	}
-	move := p.next
+	last := len(p.sheet) - 1
+	move, again := p.next, place{0, -1} // again is before the first row, or behind the last one
 	if step < 0 {
-		move = p.previous
+		move, again = p.previous, place{last, len(p.part(last))}
 	}
 	from := p.top
 	if p.hit != nil {
 		from = *p.hit
 	}
-	for at, more := move(from); more; at, more = move(at) {
-		if strings.Contains(strings.ToLower(p.part(at.part)[at.row].Text()), words) {
-			p.top, p.hit = at, &at
-			return
+	for _, from := range []place{from, again} {
+		for at, more := move(from); more; at, more = move(at) {
+			if strings.Contains(strings.ToLower(p.part(at.part)[at.row].Text()), words) {
+				p.top, p.hit = at, &at
+				return
+			}
 		}
 	}
+	p.missed = true
 }

@@ -54,6 +54,9 @@ func TestPagerMoves(t *testing.T) {
 			top = min(max(top, 0), last)
 			u.pagerKey(terminal.Key{Name: key})
 			u.overlay.pager.draw(&u.display.frames, u.display.screen, u.Palette)
+			if where := u.overlay.pager.where(); (where == 100) != (top == last) {
+				t.Fatalf("seed %d, after %s: at %d %% with the first row %d of %d", seed, key, where, top, last)
+			}
 			var got []string
 			for _, row := range u.overlay.pager.rows() {
 				got = append(got, row.Text())
@@ -79,7 +82,7 @@ func TestPagerFinds(t *testing.T) {
 	u := newStage(nil, terminal.ReflowAll, 40, 8).UI
 	u.openPager("Help", parts...)
 	var hits []int
-	for _, key := range []string{"/", "f", "o", "u", "enter", "n", "n", "n", "n", "N", "N"} {
+	for _, key := range []string{"/", "f", "o", "u", "enter", "n", "n", "n", "n", "N", "N", "n", "n", "n", "N"} {
 		k := terminal.Key{Name: key}
 		if len(key) == 1 {
 			k.Text = key
@@ -90,8 +93,15 @@ func TestPagerFinds(t *testing.T) {
 			hits = append(hits, p.hit.part)
 		}
 	}
-	if diff := cmp.Diff([]int{9, 19, 29, 39, 49, 39, 29}, hits); diff != "" {
+	if diff := cmp.Diff([]int{9, 19, 29, 39, 49, 39, 29, 39, 49, 9, 49}, hits); diff != "" {
 		t.Error(diff)
+	}
+	p := u.overlay.pager
+	if p.words = "nothing"; p.missed {
+		t.Error("a search with a result is said to have none")
+	}
+	if u.pagerKey(terminal.Key{Name: "n"}); !p.missed {
+		t.Error("a search without a result says nothing")
 	}
 }
 
