@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -38,28 +39,7 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 		}
 	}
 	s.doesNow("it checks the edit")
-	wanted, after := map[string]int{}, s.conn.found.serial()
-	for _, e := range judged {
-		uri := uriOf(e.Path)
-		if e.After == nil {
-			if err := s.close(ctx, uri); err != nil {
-				return "", nil, err
-			}
-			continue
-		}
-		changed, err := s.put(ctx, e.Path, e.After)
-		if err != nil {
-			return "", nil, err
-		}
-		if changed {
-			wanted[uri] = s.texts[uri].version
-		}
-		saved := map[string]any{"textDocument": map[string]string{"uri": uri}}
-		if err := s.conn.rpc.Notify(ctx, "textDocument/didSave", saved); err != nil {
-			return "", nil, err
-		}
-	}
-	if err := s.settled(ctx, wanted, after); err != nil {
+	if err := s.checks(ctx, judged); err != nil {
 		return "", nil, err
 	}
 	found := s.conn.found.all()
@@ -69,6 +49,43 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 		note += "\nit reports more errors than settle can compare: some can be missing here"
 	}
 	return note, current, nil
+}
+
+// checks gives the server the edited texts and waits for its errors. A server that reports its
+// work judges the texts when they are saved once more: gopls finds the package of a new file
+// only after it has published errors for the first time.
+func (s *server) checks(ctx context.Context, edits []Edit) error {
+	wanted, after := map[string]int{}, s.conn.found.serial()
+	var open []string
+	for _, e := range edits {
+		uri := uriOf(e.Path)
+		if e.After == nil {
+			if err := s.close(ctx, uri); err != nil {
+				return err
+			}
+			continue
+		}
+		changed, err := s.put(ctx, e.Path, e.After)
+		if err != nil {
+			return err
+		}
+		if changed {
+			wanted[uri] = s.texts[uri].version
+		}
+		open = append(open, uri)
+	}
+	if s.language.Work != "" {
+		if err := s.settled(ctx, wanted, after); err != nil {
+			return err
+		}
+	}
+	for _, uri := range open {
+		saved := map[string]any{"textDocument": map[string]string{"uri": uri}}
+		if err := s.conn.notify(ctx, "textDocument/didSave", saved); err != nil {
+			return err
+		}
+	}
+	return s.settled(ctx, wanted, after)
 }
 
 // withUndelivered returns the edits that a new server judges: those whose errors the model has not
@@ -134,7 +151,7 @@ func (s *server) follow(ctx context.Context, edits []Edit) error {
 	if len(events) == 0 {
 		return nil
 	}
-	return s.conn.rpc.Notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": events})
+	return s.conn.notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": events})
 }
 
 // put gives the server the text of a file. Changed is false if it has the text.
@@ -155,7 +172,7 @@ func (s *server) put(ctx context.Context, path string, content []byte) (changed 
 			"contentChanges": []any{map[string]string{"text": valid}},
 		}
 	}
-	if err := s.conn.rpc.Notify(ctx, method, params); err != nil {
+	if err := s.conn.notify(ctx, method, params); err != nil {
 		return false, err
 	}
 	s.texts[uri] = next
@@ -168,24 +185,33 @@ func (s *server) close(ctx context.Context, uri string) error {
 		return nil
 	}
 	delete(s.texts, uri)
-	return s.conn.rpc.Notify(
+	return s.conn.notify(
 		ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": uri}},
 	)
 }
 
-// settled waits until the server has judged the texts and then publishes nothing for a
-// while: errors in other files follow.
+// settled waits until the server has judged the texts, and has ended the work that it
+// reports for them. A server that does not report it for each message must also publish
+// nothing for a while: errors in other files follow.
 func (s *server) settled(ctx context.Context, wanted map[string]int, after int) error {
 	found := s.conn.found
 	quiet := time.NewTimer(jobTimeout)
 	defer quiet.Stop()
 	var end time.Time
 	for {
-		if found.covers(wanted, after) {
+		ended, isExact := found.worked(s.conn.sent)
+		switch covered := found.covers(wanted, after); {
+		case ended && isExact && covered:
+			return nil
+		case ended && isExact:
+			return errors.New("it published nothing about the edited files")
+		case ended && covered:
 			if end.IsZero() {
 				end = time.Now().Add(maxSettling)
 			}
 			quiet.Reset(min(s.language.Quiet, max(time.Until(end), 0)))
+		default:
+			quiet.Reset(jobTimeout)
 		}
 		select {
 		case <-found.changed:
@@ -258,8 +284,10 @@ func (s *server) note(found []finding, edits []Edit) string {
 }
 
 // shown returns a path as the model names it, clipped.
-func (s *server) shown(path string) string {
-	if rel, err := filepath.Rel(s.config.Dir, path); err == nil && filepath.IsLocal(rel) {
+func (s *server) shown(path string) string { return shown(s.config.Dir, path) }
+
+func shown(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
 	return clip(terminal.OneLine(path), maxShown)

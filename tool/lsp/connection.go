@@ -41,6 +41,7 @@ type connection struct {
 	cut       context.CancelFunc // ends the connection
 	complaint proc.Tail
 	drained   chan struct{} // closed when no process is left
+	sent      int           // messages about files, with the one that ends the start; only the owner uses it
 	survivors []string      // valid after drained is closed
 
 	mu  sync.Mutex // guards why
@@ -52,7 +53,7 @@ type connection struct {
 func connect(ctx, life context.Context, c *Config, l Language, start starter) (*connection, error) {
 	life, cut := context.WithCancel(life)
 	conn := &connection{
-		found: newPublished(), cut: cut, drained: make(chan struct{}), complaint: proc.Tail{Max: maxComplaint},
+		found: newPublished(l.Work), cut: cut, drained: make(chan struct{}), complaint: proc.Tail{Max: maxComplaint},
 	}
 	out, in := io.Pipe()
 	spec := proc.Spec{
@@ -179,7 +180,14 @@ func (c *connection) initialize(ctx context.Context, config *Config, l Language)
 	if err != nil {
 		return err
 	}
-	return c.rpc.Notify(ctx, "initialized", map[string]any{})
+	return c.notify(ctx, "initialized", map[string]any{})
+}
+
+// notify sends a message for which a server reports its work: one about files, or the one
+// that ends the start.
+func (c *connection) notify(ctx context.Context, method string, params any) error {
+	c.sent++
+	return c.rpc.Notify(ctx, method, params)
 }
 
 // call sends a request and waits for the answer. The error names why the server ended, if
@@ -218,6 +226,11 @@ func (c *connection) Handle(_ context.Context, r *jsonrpc.Request) {
 		var d publication
 		if json.Unmarshal(r.Params, &d) == nil {
 			c.found.add(d)
+		}
+	case r.Method == "$/progress":
+		var p progress
+		if json.Unmarshal(r.Params, &p) == nil {
+			c.found.report(p)
 		}
 	case r.IsNotification():
 	case r.Method == "workspace/configuration":

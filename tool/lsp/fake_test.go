@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,16 @@ const fakeMode = "SETTLE_TEST_LSP"
 // "ERROR text" is an error, and "BREAKS path" is an error in another file.
 type fake struct {
 	mode  string
-	texts map[string]string
+	texts map[string]document // in the mode "gopls"
+
+	mu     sync.Mutex // guards the output and the fields below
+	loaded map[string]bool
+	token  int
+}
+
+type document struct {
+	text    string
+	version int
 }
 
 type message struct {
@@ -35,6 +45,8 @@ type message struct {
 }
 
 func (f *fake) send(v any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	raw, err := json.MarshalIndent(v, "", "  ") // with line breaks, as some servers write
 	if err != nil {
 		panic(err)
@@ -46,6 +58,70 @@ func (f *fake) send(v any) {
 func (f *fake) raw(format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	fmt.Printf("Content-Length: %d\r\n\r\n%s", len(text), text)
+}
+
+// works reports the begin of work, and returns the function that reports its end.
+func (f *fake) works(title string) (end func()) {
+	f.mu.Lock()
+	f.token++
+	token := f.token
+	f.mu.Unlock()
+	report := func(kind, title string) {
+		f.send(map[string]any{"jsonrpc": "2.0", "method": "$/progress", "params": map[string]any{
+			"token": token, "value": map[string]string{"kind": kind, "title": title},
+		}})
+	}
+	report("begin", title)
+	return func() { report("end", "") }
+}
+
+// asGopls plays the order of gopls's messages: it publishes no errors of a file before it has
+// loaded the file's package, and publishes them only after another message about the file. It
+// reports whether the mode does so.
+func (f *fake) asGopls(m message) bool {
+	d := m.Params.Document
+	switch {
+	case f.mode == "works on" && m.Method == "initialized":
+		f.works("diagnosing initial workspace load")
+		return true
+	case f.mode != "gopls":
+		return false
+	}
+	switch m.Method {
+	case "initialized":
+		f.works("diagnosing initial workspace load")()
+		f.works("Error loading workspace") // never ends
+	case "textDocument/didOpen":
+		f.texts[d.URI] = document{d.Text, d.Version}
+		end := f.works("diagnosing opened files")
+		f.publish(d.URI, "", d.Version)
+		go func() { // ends after "go list"
+			<-time.After(50 * time.Millisecond)
+			f.mu.Lock()
+			f.loaded[d.URI] = true
+			f.mu.Unlock()
+			end()
+		}()
+	case "textDocument/didSave", "textDocument/didChange":
+		if m.Method == "textDocument/didChange" {
+			f.texts[d.URI] = document{m.Params.Changes[0].Text, d.Version}
+		}
+		end := f.works("diagnosing saved files")
+		f.mu.Lock()
+		isLoaded := f.loaded[d.URI]
+		f.mu.Unlock()
+		now := f.texts[d.URI]
+		if !isLoaded {
+			now.text = ""
+		}
+		f.publish(d.URI, now.text, now.version)
+		end()
+	case "workspace/didChangeWatchedFiles", "textDocument/didClose":
+		f.works("diagnosing files changed on disk")()
+	default:
+		return false
+	}
+	return true
 }
 
 // much sends more than an honest server, and reports whether the mode does so.
@@ -126,7 +202,7 @@ func (f *fake) serve() {
 }
 
 func (f *fake) receive(m message) {
-	if f.much(m) {
+	if f.much(m) || f.asGopls(m) {
 		return
 	}
 	d := m.Params.Document
@@ -147,8 +223,6 @@ func (f *fake) receive(m message) {
 			os.Exit(2)
 		}
 		f.publish(d.URI, m.Params.Changes[0].Text, d.Version)
-	case "textDocument/didClose":
-		delete(f.texts, d.URI)
 	case "textDocument/definition":
 		if f.mode == "never answers" {
 			return
@@ -174,7 +248,6 @@ func (f *fake) publish(uri, text string, version int) {
 	if f.mode == "silent" {
 		return
 	}
-	f.texts[uri] = text
 	by := map[string][]any{uri: {}}
 	for n, line := range strings.Split(text, "\n") {
 		about, isError := strings.CutPrefix(line, "ERROR ")

@@ -26,6 +26,13 @@ type Language struct {
 	Options map[string]any
 	// Quiet is how long the server publishes nothing once it has finished.
 	Quiet time.Duration
+	// Work begins the titles of the work that the server reports for its start and for each
+	// message about files: its errors are complete when all of it has ended. A server without
+	// such titles has finished when it reports no work and is quiet.
+	Work string
+	// Ignores reports whether the server never checks the files in a folder with the name; nil
+	// if there are none.
+	Ignores func(folder string) bool
 
 	program string // absolute; set by Installed
 }
@@ -40,7 +47,16 @@ func Languages() []Language {
 		{
 			Name: "gopls", IDs: map[string]string{".go": "go"}, Markers: []string{"go.mod", "go.work"},
 			Settings: []string{"go.sum"}, Env: []string{"GOTOOLCHAIN=local"}, Quiet: 100 * time.Millisecond,
-			Options: map[string]any{"diagnosticsDelay": "0s"}, // errors in other packages do not come later
+			Options: map[string]any{
+				"diagnosticsDelay": "0s", // errors in other packages do not come later
+				// gopls publishes no errors of a file before it knows the file's package: only the end of
+				// its work shows that they are complete. Its own tests wait in this way.
+				"verboseWorkDoneProgress": true,
+			},
+			Work: "diagnosing ",
+			Ignores: func(folder string) bool {
+				return folder == "testdata" || strings.HasPrefix(folder, "_") || strings.HasPrefix(folder, ".")
+			},
 		},
 		{
 			Name: "typescript-language-server", Args: []string{"--stdio"}, IDs: script,
@@ -112,6 +128,13 @@ func (l Language) ServesProject(dir string) bool {
 
 // id returns the protocol's language of a file; "" if the server does not serve it.
 func (l Language) id(path string) string { return l.IDs[strings.ToLower(filepath.Ext(path))] }
+
+// ignores reports whether the server never checks a file below the directory.
+func (l Language) ignores(dir, path string) bool {
+	rel, err := filepath.Rel(dir, filepath.Dir(path))
+	return err == nil && rel != "." && l.Ignores != nil &&
+		slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), l.Ignores)
+}
 
 // reads reports whether the server reads a file by its name.
 func (l Language) reads(name string) bool {

@@ -122,6 +122,44 @@ func TestCheckReportsNewErrors(t *testing.T) {
 	}
 }
 
+// A server that first publishes no errors of a new file has not judged it.
+func TestCheckWaitsForReportedWork(t *testing.T) {
+	s := open(t, "gopls", patience)
+	want(t, "the first file", "gopls: 1 new error\na.go:1:3: x", s.edit(t, "a.go", "", "ERROR x"))
+	want(t, "a new file", "gopls: 1 new error\nb.go:1:3: y", s.edit(t, "b.go", "", "ERROR y"))
+	want(t, "an edit", "gopls: 1 new error\nb.go:2:3: z", s.edit(t, "b.go", "ERROR y", "ERROR y\nERROR z"))
+	want(t, "another", "gopls: no new errors (2 from before)", s.edit(t, "b.go", "ERROR y\nERROR z", "ERROR y"))
+	path := filepath.Join(s.dir, "b.go")
+	want(t, "a removed file", "gopls: no new errors (2 from before)",
+		s.Check(t.Context(), []lsp.Edit{{Path: path, Before: []byte("ERROR y")}}))
+}
+
+// A server that works on has no answer yet.
+func TestCheckDuringEndlessWork(t *testing.T) {
+	s := open(t, "works on", 300*time.Millisecond)
+	note := s.edit(t, "a.go", "fine", "ERROR x")
+	if !strings.HasPrefix(note, "gopls: no answer within 300ms (") {
+		t.Errorf("got %q", note)
+	}
+}
+
+// gopls ignores files that the go command ignores: no error of them is no news.
+func TestCheckNamesIgnoredFiles(t *testing.T) {
+	s := open(t, "ok", patience)
+	const ignored = "gopls: testdata/a.go is in a folder that it does not check"
+	check := func(names ...string) string {
+		var edits []lsp.Edit
+		for _, name := range names {
+			edits = append(edits, lsp.Edit{Path: filepath.Join(s.dir, name), After: []byte("ERROR x")})
+		}
+		return s.Check(t.Context(), edits)
+	}
+	want(t, "alone", ignored, check("testdata/a.go"))
+	want(t, "with another", "gopls: 1 new error\nb.go:1:3: x\n"+ignored, check("testdata/a.go", "b.go"))
+	want(t, "others", "gopls: _x/a.go is in a folder that it does not check\n"+
+		"gopls: b/.x/a.go is in a folder that it does not check", check("_x/a.go", "b/.x/a.go"))
+}
+
 func TestCheckOfFirstNewFile(t *testing.T) {
 	s := open(t, "ok", patience)
 	want(t, "its errors are new", "gopls: 1 new error\na.go:1:3: x", s.edit(t, "a.go", "", "ERROR x"))

@@ -11,7 +11,7 @@ import (
 func TestMain(m *testing.M) {
 	proc.RunAsSupervisor()
 	if mode := os.Getenv(fakeMode); mode != "" {
-		(&fake{mode: mode, texts: map[string]string{}}).serve()
+		(&fake{mode: mode, texts: map[string]document{}, loaded: map[string]bool{}}).serve()
 		os.Exit(0)
 	}
 	os.Exit(leak.Run(m))

@@ -55,6 +55,15 @@ type publication struct {
 	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
+// progress says that a server begins, continues or ends some work.
+type progress struct {
+	Token json.RawMessage `json:"token"`
+	Value struct {
+		Kind  string `json:"kind"` // "begin", "report" or "end"
+		Title string `json:"title"`
+	} `json:"value"`
+}
+
 // symbol is a symbol of a file, or of the project.
 type symbol struct {
 	Name      string    `json:"name"`
@@ -191,6 +200,7 @@ func initializeParams(dir, version string, options map[string]any) any {
 				"configuration", true, "workspaceFolders", true,
 				"didChangeWatchedFiles", object("dynamicRegistration", true),
 			),
+			"window", object("workDoneProgress", true),
 		),
 	)
 }

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"strings"
 	"sync"
 )
 
@@ -10,6 +11,8 @@ const (
 	maxErrors    = 200 // of a file
 	maxAllErrors = 20_000
 	maxURI       = 4 << 10 // bytes
+	maxWork      = 100     // reports of work that has not ended
+	maxToken     = 200     // bytes
 )
 
 // finding is an error that a server published.
@@ -26,15 +29,19 @@ type errorKey struct{ path, message string }
 
 func (f finding) key() errorKey { return errorKey{f.path, f.message} }
 
-// published are the current errors of a server, by the URI of a file.
+// published are the current errors of a server, by the URI of a file, and its reports of
+// work.
 type published struct {
-	changed chan struct{} // holds one token after a publication
+	changed chan struct{} // holds one token after a publication or a report
+	title   string        // Language.Work
 
 	mu    sync.Mutex // guards the fields below
 	files map[string]publishedFile
 	count int // publications so far
 	total int // errors of all files
 	cut   bool
+	work  map[string]bool // reported work that has not ended, by its token
+	begun int             // reports of work so far
 }
 
 type publishedFile struct {
@@ -43,8 +50,10 @@ type publishedFile struct {
 	at      int // number of the publication
 }
 
-func newPublished() *published {
-	return &published{changed: make(chan struct{}, 1), files: map[string]publishedFile{}}
+func newPublished(title string) *published {
+	return &published{
+		changed: make(chan struct{}, 1), title: title, files: map[string]publishedFile{}, work: map[string]bool{},
+	}
 }
 
 // add records a publication. It ignores one for something that is not a file.
@@ -85,10 +94,41 @@ func (p *published) add(d publication) {
 	} else {
 		p.cut = true
 	}
+	p.signal()
+}
+
+// report records that the server begins or ends work.
+func (p *published) report(r progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	token := string(r.Token)
+	switch {
+	case r.Value.Kind == "end":
+		delete(p.work, token)
+	case r.Value.Kind == "begin" && strings.HasPrefix(r.Value.Title, p.title):
+		p.begun++
+		if len(token) <= maxToken && len(p.work) < maxWork {
+			p.work[token] = true
+		}
+	}
+	p.signal()
+}
+
+// signal reports a change. The caller holds mu.
+func (p *published) signal() {
 	select {
 	case p.changed <- struct{}{}:
 	default:
 	}
+}
+
+// worked reports whether all reported work has ended. isExact is true if the server reports
+// its work for each of the sent messages, so that nothing follows.
+func (p *published) worked(sent int) (ended, isExact bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	isExact = p.title != "" && p.begun > 0
+	return len(p.work) == 0 && (!isExact || p.begun >= sent), isExact
 }
 
 // isCut reports whether errors are missing because there were too many files or errors.

@@ -131,19 +131,22 @@ func (s *Servers) Check(ctx context.Context, edits []Edit) string {
 		return ""
 	}
 	var order []Language
+	var ignored []string
 	by := map[string][]Edit{}
 	for _, e := range edits {
 		l, served := s.languageOf(e.Path)
 		if !served || len(e.Before) > maxFile || len(e.After) > maxFile {
 			continue
 		}
+		if l.ignores(s.config.Dir, e.Path) {
+			ignored = append(ignored, fmt.Sprintf("%s: %s is in a folder that it does not check",
+				l.Name, shown(s.config.Dir, e.Path)))
+			continue
+		}
 		if by[l.Name] == nil {
 			order = append(order, l)
 		}
 		by[l.Name] = append(by[l.Name], e)
-	}
-	if len(order) == 0 {
-		return ""
 	}
 	notes := make([]string, len(order))
 	var waiting sync.WaitGroup
@@ -161,6 +164,7 @@ func (s *Servers) Check(ctx context.Context, edits []Edit) string {
 		}))
 	}
 	waiting.Wait()
+	notes = append(notes, ignored[:min(len(ignored), maxReported)]...)
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "\n")
 }
 
