@@ -7,7 +7,7 @@
 //	   "2 new errors", "no new errors", "no answer within 5s" ◄─ compared with before
 //
 // A server starts at the first edit of a file of its language, belongs to the session, and
-// ends with it (C7). It never delays a call beyond the timeout: a silent, crashed or hostile
+// ends with it (C7). It never delays an edit beyond the timeout: a silent, crashed or hostile
 // server is a note in the call's result. An answer that comes too late is part of the next
 // one, because only delivered errors count as known.
 //

@@ -41,6 +41,7 @@ type message struct {
 		} `json:"textDocument"`
 		Changes []struct{ Text string } `json:"contentChanges"`
 		Events  json.RawMessage         `json:"changes"`
+		Query   string                  `json:"query"`
 	} `json:"params"`
 }
 
@@ -236,11 +237,30 @@ func (f *fake) receive(m message) {
 			map[string]any{"uri": "https://example.com", "range": map[string]any{"start": map[string]int{"line": -9}}},
 		}})
 	case "textDocument/documentSymbol", "workspace/symbol":
+		if f.mode == "libraries" {
+			f.libraries(m)
+			return
+		}
 		f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": []any{map[string]any{
 			"name": "Thing\x1b[2J", "kind": 5, "selectionRange": map[string]any{"start": map[string]int{"line": 3}},
 			"children": []any{map[string]any{"name": "method", "kind": 6}},
 		}}})
 	}
+}
+
+// libraries finds a symbol Add in the working directory, and many others elsewhere.
+func (f *fake) libraries(m message) {
+	at := func(uri, name string) any {
+		return map[string]any{"name": name, "kind": 12, "location": map[string]any{"uri": uri}}
+	}
+	var list []any
+	for n := range 99 {
+		list = append(list, at(fmt.Sprintf("file:///usr/lib/%d.go", n), m.Params.Query))
+	}
+	if dir, err := os.Getwd(); err == nil && m.Params.Query == "Add" {
+		list = append(list, at("file://"+dir+"/a.go", "Add"))
+	}
+	f.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": list})
 }
 
 // publish judges a text.

@@ -52,6 +52,7 @@ func Languages() []Language {
 				// gopls publishes no errors of a file before it knows the file's package: only the end of
 				// its work shows that they are complete. Its own tests wait in this way.
 				"verboseWorkDoneProgress": true,
+				"symbolScope":             "workspace", // not the standard library's
 			},
 			Work: "diagnosing ",
 			Ignores: func(folder string) bool {

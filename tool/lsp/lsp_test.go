@@ -190,7 +190,7 @@ func TestCheckOfHostileServers(t *testing.T) {
 			s := open(t, mode, patience)
 			for range 2 {
 				note := s.edit(t, "a.go", "ERROR old", "ERROR new")
-				if !strings.Contains(note, says) || !strings.HasSuffix(note, "; the next edit starts it again") {
+				if !strings.Contains(note, says) || !strings.HasSuffix(note, "; it starts again when it is needed") {
 					t.Errorf("got %q, want %q", note, says)
 				}
 			}
@@ -198,7 +198,11 @@ func TestCheckOfHostileServers(t *testing.T) {
 				"it failed 3 times and is not started again in this session") {
 				t.Errorf("the third time: %q", note)
 			}
-			s.edit(t, "a.go", "ERROR old", "ERROR new")
+			want(t, "the fourth time", "", s.edit(t, "a.go", "ERROR old", "ERROR new"))
+			if _, err := s.ask(t, t.Context(), lsp.Arguments{Action: "symbols", Path: "a.go"}); err == nil ||
+				!strings.Contains(err.Error(), "is not started again") {
+				t.Errorf("the tool: %v", err)
+			}
 			if *s.starts != 3 {
 				t.Errorf("the server was started %d times, want 3", *s.starts)
 			}
@@ -388,7 +392,7 @@ func TestTool(t *testing.T) {
 		{lsp.Arguments{Action: "references", Path: "a.go", Name: "Thing"}, "/etc/passwd:1:"},
 		{lsp.Arguments{Action: "symbols", Path: "a.go"}, "4: class Thing\u241b[2J\n  1: method method"},
 		{lsp.Arguments{Action: "symbols", Name: "thing"}, "4: class Thing\u241b[2J\n  1: method method"},
-		{lsp.Arguments{Action: "definition", Name: "nothing"}, `no symbol is named "nothing"`},
+		{lsp.Arguments{Action: "definition", Name: "nothing"}, `no symbol of the project is named "nothing"`},
 		{lsp.Arguments{Action: "definition"}, "error: name the symbol; symbols also takes a path alone"},
 		{
 			lsp.Arguments{Action: "definition", Path: "a.txt", Name: "x"},
@@ -409,6 +413,29 @@ func TestTool(t *testing.T) {
 			got = "error: " + err.Error()
 		}
 		want(t, fmt.Sprintf("%+v", c.in), c.want, got)
+	}
+}
+
+// Symbols of the project come before those of libraries, which can have thousands.
+func TestToolPrefersSymbolsOfProject(t *testing.T) {
+	s := open(t, "libraries", patience)
+	s.edit(t, "a.go", "", "func Add()\n")
+	if err := os.WriteFile(filepath.Join(s.dir, "go.mod"), []byte("module m"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(action, name string) string {
+		got, err := s.ask(t, t.Context(), lsp.Arguments{Action: action, Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	want(t, "one in the project", "a.go:1: function Add", ask("symbols", "Add"))
+	want(t, "its definition", "a.go:1: function Add", ask("definition", "Add"))
+	want(t, "its references", "/etc/passwd:1:", ask("references", "Add"))
+	got := ask("symbols", "Other")
+	if n := strings.Count(got, "\n"); n != 40 || !strings.HasSuffix(got, "\nand more: a longer name finds fewer") {
+		t.Errorf("only in libraries: %d lines, %q", n, got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,8 @@ const (
 	// queryTimeout bounds a call of the tool, with the start of its server.
 	queryTimeout = time.Minute
 	// maxPlaces bounds the places of a result, and maxSymbols its symbols.
-	maxPlaces, maxSymbols = 60, 200
+	// maxMatches bounds the symbols that match a name.
+	maxPlaces, maxSymbols, maxMatches = 60, 200, 40
 	// maxTried bounds the lines in which a name without a line is looked up.
 	maxTried = 8
 )
@@ -226,8 +228,17 @@ func (s *server) byName(ctx context.Context, in Arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	ours := slices.DeleteFunc(slices.Clone(list), func(one symbol) bool {
+		return !disk.Within(s.config.Dir, pathOf(one.Location.URI))
+	})
+	if len(ours) > 0 {
+		list = ours // libraries can have thousands
+	}
 	if in.Action == "symbols" {
-		return s.outline(list, ""), nil
+		if len(list) <= maxMatches {
+			return s.outline(list, ""), nil
+		}
+		return s.outline(list[:maxMatches], "") + "\nand more: a longer name finds fewer", nil
 	}
 	last := in.Name[strings.LastIndexAny(in.Name, ".:")+1:]
 	var exact []symbol
@@ -238,7 +249,7 @@ func (s *server) byName(ctx context.Context, in Arguments) (string, error) {
 	}
 	switch {
 	case len(exact) == 0:
-		return fmt.Sprintf("no symbol is named %q", in.Name), nil
+		return fmt.Sprintf("no symbol of the project is named %q", in.Name), nil
 	case in.Action == "definition":
 		return s.outline(exact, ""), nil
 	case len(exact) > 1:

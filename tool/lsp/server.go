@@ -45,6 +45,7 @@ type server struct {
 	undelivered map[string]Edit
 	failures    int
 	failure     error // of the last failure
+	isOffKnown  bool  // the model knows that the server is not started again
 	left        error // processes that did not end; valid after the owner has ended
 
 	mu    sync.Mutex // guards the fields below
@@ -176,7 +177,11 @@ func (s *server) do(life context.Context, j job) {
 	var a answer
 	var current map[errorKey]int
 	s.keep(j.edits)
-	if a.err = s.start(ctx, life); a.err == nil {
+	isSilent := j.query == nil && s.isOffKnown
+	if !isSilent {
+		a.err = s.start(ctx, life)
+	}
+	if !isSilent && a.err == nil {
 		switch {
 		case j.query != nil:
 			within, stop := context.WithCancel(ctx)
@@ -191,6 +196,7 @@ func (s *server) do(life context.Context, j job) {
 	}
 	select {
 	case j.answer <- a:
+		s.isOffKnown = s.failures >= maxFailures
 		if current != nil {
 			s.known = current // the model has received it
 			clear(s.undelivered)
@@ -248,7 +254,7 @@ func (s *server) failedNote() error {
 	if s.failures >= maxFailures {
 		return fmt.Errorf("%s; it failed %d times and is not started again in this session", reason, s.failures)
 	}
-	return fmt.Errorf("%s; the next edit starts it again", reason)
+	return fmt.Errorf("%s; it starts again when it is needed", reason)
 }
 
 // start starts the server unless it runs. A server that the rules in force would not start
@@ -291,7 +297,7 @@ func (s *server) start(ctx, life context.Context) error {
 	s.conn, s.holds, s.texts, s.known = conn, launch.Holds, map[string]text{}, nil
 	if !s.holds() {
 		s.stop()
-		return errors.New("ended, because the mode changed while it started; the next edit starts it again")
+		return errors.New("ended, because the mode changed while it started; it starts again when it is needed")
 	}
 	return nil
 }
