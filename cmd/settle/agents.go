@@ -18,7 +18,7 @@ their definitions.
 
 A definition is a Markdown file in .settle/agents, .claude/agents or .opencode/agent of
 the project, or in your home directory. It can only restrict: a child agent never has
-more tools or rights than its parent. If two have the same name, the nearest is used.
+more rights than its parent. If two have the same name, the nearest is used.
 
 Below the list, settle prints the keys that it does not use, and the definitions that it
 does not offer. Standard error gets the files that it cannot use.

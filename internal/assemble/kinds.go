@@ -95,6 +95,9 @@ func (o Options) kind(a *skills.Agent) task.Kind {
 			warn(fmt.Sprintf("settle has no tool %q", name))
 		}
 	}
+	if k.Permission == settle.Deny && slices.Contains(k.Tools, "shell") {
+		warn("its permission denies every command that your rules do not allow, so its shell runs nothing else")
+	}
 	return k
 }
 

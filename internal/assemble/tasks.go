@@ -54,7 +54,8 @@ func (w modeWorktrees) Plan(ctx context.Context, dir, session string) (event.Wor
 		return w.Worktrees.Plan(ctx, dir, session)
 	}
 	return event.Worktree{}, errors.New("cannot give the agent a git worktree of its own: " + name + " changes " +
-		"nothing, and a worktree adds a branch to the repository; start the agent without one")
+		"nothing, and a worktree adds a branch to the repository; start the agent without a worktree, and not as a " +
+		"kind that always has one")
 }
 
 // childModel returns the model that a call names.

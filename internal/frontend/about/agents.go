@@ -131,5 +131,11 @@ func (l agentLine) rights() string {
 	if l.Model != "" {
 		add(l.Model)
 	}
+	if l.Worktree {
+		add("worktree")
+	}
+	if l.Background {
+		add("background")
+	}
 	return cmp.Or(strings.Join(words, ", "), "as its parent")
 }
