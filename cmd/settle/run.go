@@ -548,7 +548,7 @@ func expansion(a *assemble.Agent) func(*settle.Session) func(context.Context, st
 
 // options returns the output options of the run.
 func (f *runFlags) options(s *streams, a *assemble.Agent, r *config.Resolved, session string) (run.Options, error) {
-	o := run.Options{Notes: a.Notes, Options: oneturn.Options{
+	o := run.Options{Notes: a.Notes, Missing: a.MissingInstructions(), Options: oneturn.Options{
 		Session: session, Stdout: s.stdout, Stderr: s.stderr, Mask: a.Redact.Diagnostic, Exit: os.Exit,
 	}}
 	switch {

@@ -40,6 +40,14 @@ func (o Options) InstructionFiles() []string {
 	return prompt.Build(o.promptSources(o.Settings.Executor == "")).Files
 }
 
+// InstructionNotes states which files of instructions the system prompt does not have, and why.
+func (o Options) InstructionNotes() []string {
+	return prompt.Build(o.promptSources(o.Settings.Executor == "")).Notes
+}
+
+// MissingInstructions states which instructions and skills the model does not receive, and why.
+func (a *Agent) MissingInstructions() []string { return a.system.Notes }
+
 // reads returns the sources of instructions.
 func (o Options) reads(project repo.Project) prompt.Sources {
 	return prompt.Sources{Project: project, Home: o.Getenv("HOME"), Secret: policy.Secret}

@@ -150,8 +150,12 @@ func (d *doctor) configuration(ctx context.Context) {
 		files = strings.Join(r.Files, ", ")
 	}
 	d.report(passed, "configuration", "%s", files)
-	if line := Imported(assemble.Options{Settings: r, Dir: d.Dir, Getenv: d.Getenv}); line != "" {
+	sources := assemble.Options{Settings: r, Dir: d.Dir, Getenv: d.Getenv}
+	if line := Imported(sources); line != "" {
 		d.report(passed, "imported", "%s (settle config, settle hooks and settle skills list them)", line)
+	}
+	for _, note := range sources.InstructionNotes() {
+		d.report(limited, "instructions", "%s", note)
 	}
 	for _, ignored := range r.Notes {
 		d.report(limited, "configuration", "%s", ignored)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -58,8 +59,9 @@ type Options struct {
 	// attended then. Forget discards keys typed before a question.
 	Answers io.Reader
 	Forget  func()
-	// Notes are for a person who looks on.
-	Notes []string
+	// Notes are for a person who looks on. Missing are those about instructions that the model does
+	// not receive, which standard error gets also if nobody looks on.
+	Notes, Missing []string
 }
 
 // Turn runs one turn to its end, shows it, closes the host and returns the exit
@@ -79,6 +81,10 @@ func Turn(ctx context.Context, o Options) (code int) {
 			go s.animate(stage.Done) // ends with the run
 		}
 		for _, note := range o.Notes {
+			if s.volume == Quiet && slices.Contains(o.Missing, note) {
+				s.reportNow(note)
+				continue
+			}
 			s.notice("note: %s", note)
 		}
 		return s
