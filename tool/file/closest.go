@@ -38,6 +38,8 @@ func explainMissing(name, path string, file []line, text []string) string {
 	}
 	hint := ""
 	switch {
+	case isNotebook(path):
+		hint = "; a notebook is a JSON file, in which each line of a cell is a string: \"x = 1\\n\","
 	case hasLineNumbers(text):
 		hint = "; it seems to have line numbers in it, which read puts before each line and which are not part of the file"
 	case strings.ContainsRune(strings.Join(text, ""), '\uFFFD'):

@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -92,6 +93,11 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 	if in.Old == in.New {
 		return nil, 0, errors.New("old_string and new_string are equal; nothing to change")
 	}
+	if isNotebook(s.Real) {
+		if out, n, err := substituteCells(s, in); n > 0 || err != nil {
+			return out, n, err
+		}
+	}
 	found, err := choose(ctx, s, in)
 	if err != nil {
 		return nil, 0, err
@@ -112,6 +118,10 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 		return nil, 0, errors.New(
 			"old_string and new_string differ only in line endings, which edit keeps as the file has them; nothing was changed",
 		)
+	}
+	if isNotebook(s.Real) && json.Valid(s.data) && !json.Valid(out) {
+		return nil, 0, fmt.Errorf("%q would not be JSON any longer; nothing was changed. "+
+			"Give a cell's text as read shows it, or the file's text with quotes and \\n", s.Shown)
 	}
 	return out, len(found), nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const header = "(notebook, %d cells, python; shown as cells, which offset and limit count. " +
-	"edit and grep work on the text of the file, which is JSON)\n"
+	"edit replaces text of one cell as shown; grep and patches work on the file, which is JSON)\n"
 
 const someNotebook = `{"nbformat":4,"metadata":{"language_info":{"name":"python"}},"cells":[
 {"cell_type":"markdown","source":["# Title\n","text"],"attachments":{"a.png":{"image/png":"aGVsbG8="}}},
@@ -88,4 +88,50 @@ func TestReadNotebookOfAnotherForm(t *testing.T) {
 	if len(second) > maxCellOutput+500 || !strings.Contains(second, "… (cut, it has 131072 bytes)") {
 		t.Errorf("a long output has %d bytes", len(second))
 	}
+}
+
+// edit takes the text of a cell as read shows it, and changes nothing else of the file.
+func TestEditNotebookCells(t *testing.T) {
+	const before = `{"nbformat": 4, "metadata": {"a": "# Title"}, "cells": [
+ {"cell_type": "markdown", "source": [
+   "# Title\n",
+   "t\u00e9xt <b>"
+  ]},
+ {"cell_type": "code", "outputs": [{"text": "x = 1"}], "source": "x = 1\nprint(x)\n"},
+ {"source": []},
+ {"source": ["print(x)"]}
+]}`
+	w := newFixture(t)
+	for _, c := range []struct{ old, new, from, to string }{
+		{
+			"# Title\ntéxt <b>", "# New\n\n\"quoted\"\nend",
+			"[\n   \"# Title\\n\",\n   \"t\\u00e9xt <b>\"\n  ]",
+			"[\n   \"# New\\n\",\n   \"\\n\",\n   \"\\\"quoted\\\"\\n\",\n   \"end\"\n  ]",
+		},
+		{"x = 1\nprint", "y\nprint", `"source": "x = 1\nprint(x)\n"`, `"source": "y\nprint(x)\n"`},
+		{"x = 1", "x = \"<1>\"", `"source": "x = 1\nprint(x)\n"`, `"source": "x = \"<1>\"\nprint(x)\n"`},
+		{`"cell_type": "code"`, `"cell_type": "raw"`, `"cell_type": "code"`, `"cell_type": "raw"`}, // not in a cell
+	} {
+		w.put("a.ipynb", before)
+		w.ok("edit", args{"path": "a.ipynb", "old_string": c.old, "new_string": c.new})
+		want := strings.Replace(before, c.from, c.to, 1)
+		if w.want("a.ipynb", want); want == before {
+			t.Errorf("%q: %q is not there", c.old, c.from)
+		}
+	}
+	w.put("a.ipynb", before)
+	got := w.fails("edit", args{"path": "a.ipynb", "old_string": "print(x)", "new_string": "y"})
+	if !strings.Contains(got, "occurs 2 times in \"a.ipynb\", in the cells 2, 4;") {
+		t.Errorf("in two cells: %q", got)
+	}
+	got = w.fails("edit", args{"path": "a.ipynb", "old_string": `"code"`, "new_string": "\"co\nde\""})
+	if !strings.Contains(got, "would not be JSON any longer; nothing was changed") {
+		t.Errorf("broken JSON: %q", got)
+	}
+	got = w.fails("edit", args{"path": "a.ipynb", "old_string": "absent", "new_string": "y"})
+	if !strings.Contains(got, "a notebook is a JSON file") {
+		t.Errorf("absent: %q", got)
+	}
+	w.ok("edit", args{"path": "a.ipynb", "old_string": "print(x)", "new_string": "", "replace_all": true})
+	w.want("a.ipynb", strings.ReplaceAll(strings.ReplaceAll(before, `\nprint(x)\n`, `\n\n`), `["print(x)"]`, `[]`))
 }
