@@ -136,6 +136,7 @@ func (f *reviewFlags) turn(cmd *cobra.Command, s *streams, turn *reviewTurn) (in
 	if f.comments != "" { // for a process that is killed
 		err := review.FailureComment(f.comments, "did not finish", "the process ended before the review")
 		if err != nil {
+			f.comments = "" // a second attempt would fail too
 			return 0, err
 		}
 	}

@@ -2,12 +2,8 @@ package review
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/settle-agent/settle/internal/bound"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -19,12 +15,15 @@ const (
 	// maxCommentText, maxCell and maxTable bound, in bytes, the text of a comment, of a cell of
 	// the summary's table, and the table. GitHub takes comments of 65,536 characters.
 	maxCommentText, maxCell, maxTable = 16 << 10, 1 << 10, 48 << 10
+
+	summaryName = "summary.md"
 )
 
 // Comments writes a folder that scripts of CI systems publish without a JSON parser:
-// summary.md, and for each finding NNN.md (its text), NNN.path and NNN.line.
+// summary.md, and for each finding NNN.md (its text), NNN.path and NNN.line. The folder must be
+// missing, empty, or from an earlier review, whose files are replaced.
 func (r Report) Comments(dir string) error {
-	files := map[string]string{"summary.md": r.markdown()}
+	files := map[string]string{summaryName: r.markdown()}
 	for n, f := range r.Findings[:min(len(r.Findings), maxComments)] {
 		name := fmt.Sprintf("%03d", n+1)
 		files[name+".md"] = fmt.Sprintf("**%s**\n\n%s", f.Severity, quote(bound.Clip(f.Text, maxCommentText)))
@@ -48,39 +47,9 @@ func quote(text string) string {
 // FailureComment writes the folder of a review that did not complete: summary.md alone.
 func FailureComment(dir, outcome, reason string) error {
 	return write(dir, map[string]string{
-		"summary.md": fmt.Sprintf("settle review %s, and has no findings: %s\n", outcome, terminal.OneLine(reason)),
+		summaryName: fmt.Sprintf("settle review %s, and has no findings: %s\n", outcome, terminal.OneLine(reason)),
 	})
 }
-
-func write(dir string, files map[string]string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot write the comments: %w", err)
-	}
-	// Scripts publish all files of the folder: an earlier review's must not remain.
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("cannot write the comments: %w", err)
-	}
-	for _, e := range entries {
-		if !commentName().MatchString(e.Name()) || files[e.Name()] != "" {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return fmt.Errorf("cannot remove an earlier review's comment: %w", err)
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("cannot write the comments: %w", err)
-		}
-	}
-	return nil
-}
-
-// commentName matches the names of the files of findings.
-var commentName = sync.OnceValue(
-	func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{3}\.(md|path|line)$`) },
-)
 
 // markdown is the whole report as Markdown.
 func (r Report) markdown() string {

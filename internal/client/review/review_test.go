@@ -68,7 +68,7 @@ func TestComments(t *testing.T) {
 	if err := review.FailureComment(dir, "failed", "no\nkey"); err != nil {
 		t.Error(err)
 	}
-	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
+	if names, _ := filepath.Glob(filepath.Join(dir, "[^.]*")); len(names) != 1 {
 		t.Errorf("the earlier comments remain: %q", names)
 	}
 	if err := review.FailureComment(filepath.Join(dir, "summary.md"), "failed", "x"); err == nil {
