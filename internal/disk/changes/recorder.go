@@ -55,8 +55,9 @@ const (
 	maxFlushed = 16
 	// maxSlow is the number of slow walks after which nothing is recorded any more.
 	maxSlow = 3
-	// aliveEvery is the time between two signs of life while calls run.
-	aliveEvery = time.Second
+	// aliveEvery is the time between two signs of life while calls run. After a kill, the changes
+	// since the last one are not undone: they can be somebody else's.
+	aliveEvery = 100 * time.Millisecond
 )
 
 // Config configures a Recorder.

@@ -12,10 +12,6 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// deathDelay is the time after the last sign of life in which a killed host's commands are
-// surely ended: their supervisors notice its end, and give them a grace.
-const deathDelay = aliveEvery + 2*time.Second
-
 // recover writes the records of the calls that a killed host left, and removes its base.
 func (r *Recorder) recover(ctx context.Context) error {
 	l, err := readBase(r.baseDir())
@@ -123,9 +119,9 @@ func (l *leftover) checkPlace(root *disk.Dir) error {
 	return nil
 }
 
-// compare returns the changes since the base. A change that may have happened after the host's
-// end cannot be undone, because somebody else can have made it. For a deleted file there is no
-// such time: to bring it back destroys nothing.
+// compare returns the changes since the base. A change after the host's last sign of life cannot
+// be undone, because somebody else can have made it after the host's end. For a deleted file there
+// is no such time: to bring it back destroys nothing.
 func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Change, error) {
 	if err := l.checkPlace(root); err != nil {
 		return nil, err
@@ -141,7 +137,7 @@ func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Cha
 	}
 	l.tree.at = l.open[0].At
 	all := compare(l.tree, now)
-	latest := l.alive.Add(deathDelay).UnixNano()
+	latest := l.alive.Add(-clockStep).UnixNano() // files get their times from a coarse clock
 	for n := range all {
 		if all[n].After == nil || hasCTime && !l.isLater(w, now, all[n].Path, latest) {
 			continue

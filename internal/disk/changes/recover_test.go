@@ -66,7 +66,8 @@ func TestKilledHostInOtherDirectory(t *testing.T) {
 			t.Errorf("%s: %q, %q", what, words(r), r.Why)
 		}
 	}
-	f.wants("the same directory", f.recovered(f.killed(time.Now()), f.dir), "~a", "+new")
+	later := time.Now().Add(time.Minute)
+	f.wants("the same directory", f.recovered(f.killed(later), f.dir), "~a", "+new")
 	check("another path", elsewhere, "another directory, "+f.path())
 	f.bash("mv $PWD $PWD.moved; mkdir $PWD; echo mine >$PWD/mine")
 	check("another directory with the path", f.dir, f.dir+" is another directory now")
@@ -101,7 +102,7 @@ func TestKilledHostLeavesMovedDirectories(t *testing.T) {
 		"; echo mine >in/deep/mine; echo mine >swapped/c; echo mine >swapped/mine")
 	f.Begin(t.Context(), "c1", []byte("{}"))
 	f.bash("mkdir made; echo n >made/n; echo n >kept/n; echo 2 >kept/a")
-	alive := f.ctime("kept/a").Add(time.Millisecond - deathDelay)
+	alive := f.ctime("kept/a").Add(time.Millisecond + clockStep)
 	store := f.killed(alive)
 	f.bash("sleep 0.05; mv " + outside + "/in .; mv swapped gone; mv " + outside +
 		"/swapped .; mv old renamed; >kept/late")
@@ -112,6 +113,20 @@ func TestKilledHostLeavesMovedDirectories(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, words(r)); diff != "" || r.Why != "" {
 		t.Errorf("(-want +got):\n%s %s", diff, r.Why)
+	}
+}
+
+// A file that comes right after the kill, as from the shell's next command, is not the command's.
+func TestKilledHostLeavesLaterFiles(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1", "b": "1"})
+	f.Begin(t.Context(), "c1", []byte("{}"))
+	f.bash("echo 2 >a; sleep 0.05; echo 2 >b; echo mine >mine")
+	for late, want := range map[time.Duration][]string{
+		0:                         {"~?a", "~?b", "+?mine"},
+		clockStep + 1:             {"~a", "~?b", "+?mine"},
+		clockStep + 1 + time.Hour: {"~a", "~b", "+mine"},
+	} {
+		f.wants(late.String(), f.recovered(f.killed(f.ctime("a").Add(late)), f.dir), want...)
 	}
 }
 
