@@ -239,6 +239,10 @@ func TestCommandOfKilledHost(t *testing.T) {
 			b.run(one.args["command"])
 			base, saved := filepath.Join(output, "files", "base"), filepath.Join(t.TempDir(), "base")
 			b.run("cp -a " + base + " " + saved)
+			later := time.Now().Add(time.Minute) // the host lived on after the changes
+			if err := os.Chtimes(filepath.Join(saved, "tree-1"), later, later); err != nil {
+				t.Fatal(err)
+			}
 			r.End(t.Context(), running)
 			if err := r.Close(t.Context()); err != nil {
 				t.Fatal(err)
