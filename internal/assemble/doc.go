@@ -34,6 +34,7 @@
 //   - secrets.go: files that commands cannot open, and why
 //   - guarded.go: what a client's own sandboxed commands must not change
 //   - unjudged.go: what commands of earlier sessions left unjudged
+//   - includes.go: files that git's configurations include, in the sandbox
 //   - git.go: trusted directories by git's configuration
 //   - trust.go: records trust in a project's MCP servers
 //   - selection.go: which tools the model receives, in which order

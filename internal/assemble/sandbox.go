@@ -350,10 +350,13 @@ func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
 // sandbox returns the sandbox of a command, with its additional environment.
 func (b *sandboxes) sandbox(kind event.Sandbox, secrets event.Secrets, dir string) (shell.Sandbox, error) {
 	confined, err := b.withSecrets(kind, dir)
-	if err != nil || secrets != event.SecretsWithheld {
-		return confined, err
+	if err == nil && secrets == event.SecretsWithheld {
+		confined, err = b.hiding(confined, dir)
 	}
-	return b.hiding(confined, dir)
+	if err != nil {
+		return shell.Sandbox{}, err
+	}
+	return b.showEmpty(confined), nil
 }
 
 // withSecrets returns the sandbox of a command that receives all secrets in its reach.
@@ -372,6 +375,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	read = slices.Concat(read, b.paths(b.Read), b.skills.folders(), b.plugins)
 	more := b.wishes()
 	write = append(write, b.added()...)
+	read = append(read, b.includes(write).readable...)
 	switch kind {
 	case event.ReadOnly:
 		return shell.Sandbox{

@@ -90,7 +90,8 @@ func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	users, err := b.files.Configs(s.gitConfigs()...)
+	included := s.includes(slices.Concat(s.paths(s.Write), more.Write, []string{s.dir}))
+	users, err := b.files.Configs(append(s.gitConfigs(), included.configs(roots)...)...)
 	found = append(found, users...)
 	slices.Sort(found)
 	return slices.Compact(found), err

@@ -5,7 +5,7 @@
 //	                                                              table, JSON, comments ◄┘
 //
 // A report is complete or an error: a review never ends without a word. Read review.go
-// first; comments.go writes the findings for the scripts of CI systems.
+// first; comments.go has the findings for the scripts of CI systems, folder.go writes them.
 package review
 
 import (

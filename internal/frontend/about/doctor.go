@@ -87,6 +87,7 @@ func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d.processTracking(ctx)
 	d.confinement(ctx)
 	d.program(ctx, "git", "settle cannot read safe.directory, and trusts no directory of another user", "--version")
+	d.sandboxedGit(ctx)
 	found := d.verdict()
 	if err := found.write(to, m.JSON); err != nil {
 		return err
@@ -344,4 +345,20 @@ func (d *doctor) program(ctx context.Context, name, without string, args ...stri
 	}
 	line, _, _ := strings.Cut(string(out.Stdout), "\n")
 	d.report(passed, name, "%s", line)
+}
+
+// sandboxedGit reports a configuration of git that git cannot read in the sandbox.
+func (d *doctor) sandboxedGit(ctx context.Context) {
+	if d.Settings == nil || d.Settings.Executor != "" || d.Settings.Sandbox.Use == config.SandboxOff ||
+		proc.Confines() != nil || d.checks[len(d.checks)-1].Finding != passed { // there is no git
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	o := assemble.ExecutorOptions{
+		Settings: d.Settings, Dir: d.Dir, Environ: d.Environ, Getenv: d.Getenv, Version: d.Version,
+	}
+	if err := o.CheckSandboxedGit(ctx); err != nil {
+		d.report(limited, "git", "git cannot read its configuration in the sandbox of commands: %v", err)
+	}
 }

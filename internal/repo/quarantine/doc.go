@@ -22,6 +22,7 @@
 //   - gitconfig.go: reads git's configuration by git's grammar
 //   - links.go: links that lead out of a folder
 //   - move.go: changes entries of an inspected folder only
+//   - include.go: files that configurations include
 //   - obeyed.go: files that git obeys by its configuration
 //   - remote.go: whether a remote is on another machine
 //   - unjudged.go: what commands of earlier sessions left
