@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -66,11 +65,8 @@ func (s Store) State(id string) (event.State, error) {
 // Delete removes a session and the outputs of its commands. If the session is in use, the
 // error is a [*LockedError].
 func (s Store) Delete(ctx context.Context, id string) error {
-	if err := journal.Delete(ctx, s.Dir, id); err != nil {
+	if err := journal.Delete(ctx, s.Dir, id, s.OutputDir(id)); err != nil {
 		return typedError(id, err)
-	}
-	if err := os.RemoveAll(s.OutputDir(id)); err != nil {
-		return fmt.Errorf("session %q is deleted, but not the outputs of its commands: %w", id, err)
 	}
 	return nil
 }

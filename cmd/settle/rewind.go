@@ -89,7 +89,7 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	session, input, err := sessionToRewind(ctx, dataDir, args)
+	session, input, err := f.session(ctx, dataDir, args)
 	if err != nil {
 		return failed(err)
 	}
@@ -112,11 +112,15 @@ func (f *rewindFlags) run(ctx context.Context, s *streams, args []string) error 
 	})
 }
 
-// sessionToRewind returns the session and the input of the arguments. Without arguments, it is the
-// last session of this directory.
-func sessionToRewind(ctx context.Context, dataDir string, args []string) (session, input string, err error) {
+// session returns the session and the input of the arguments. Without arguments, it is the last
+// session of this directory.
+func (f *rewindFlags) session(ctx context.Context, dataDir string, args []string) (session, input string, err error) {
 	if len(args) > 0 {
-		session, err = store.Resolve(dataDir, args[0])
+		resolve := store.Resolve
+		if f.yes { // no question names the session
+			resolve = store.ResolveWhole
+		}
+		session, err = resolve(dataDir, args[0])
 		return session, strings.Join(args[1:], ""), err
 	}
 	dir, err := directory(".")

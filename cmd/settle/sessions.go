@@ -36,7 +36,7 @@ func newSessions(s *streams) *cobra.Command {
 	cmd.RunE = listSessions(s, where, cmd.Flags())
 	cmd.AddCommand(
 		newList(s, where), newShow(s, where), newExport(s, where), newImport(s, where), newCheck(s, settings),
-		newInterrupt(s, where), newDelete(where),
+		newInterrupt(s, where), newDelete(s, where),
 	)
 	return cmd
 }
@@ -256,12 +256,12 @@ func newCheck(s *streams, settings func() (*config.Resolved, error)) *cobra.Comm
 	return cmd
 }
 
-func newDelete(where func() (string, error)) *cobra.Command {
+func newDelete(s *streams, where func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID…",
 		Short: "Delete sessions and everything that belongs to them",
 		Args:  cobra.MinimumNArgs(1),
-		Long:  "Delete sessions and everything that belongs to them: their logs and the long\noutputs of their commands. A session in use is not deleted. You cannot undo this.",
+		Long:  "Delete sessions and everything that belongs to them: their logs and the long\noutputs of their commands. A session in use is not deleted. You cannot undo this, so\na shortened ID must have at least 8 characters.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dataDir, err := where()
 			if err != nil {
@@ -269,12 +269,16 @@ func newDelete(where func() (string, error)) *cobra.Command {
 			}
 			all := make([]string, len(args)) // a wrong name deletes nothing
 			for n, name := range args {
-				if all[n], err = store.Resolve(dataDir, name); err != nil {
+				if all[n], err = store.ResolveWhole(dataDir, name); err != nil {
 					return failed(fmt.Errorf("%w; nothing was deleted", err))
 				}
 			}
 			for _, session := range all { // a session in use does not keep the others
-				err = errors.Join(err, store.Delete(cmd.Context(), dataDir, session))
+				failed := store.Delete(cmd.Context(), dataDir, session)
+				if failed == nil {
+					_, failed = fmt.Fprintf(s.stdout, "deleted session %s\n", session)
+				}
+				err = errors.Join(err, failed)
 			}
 			return failed(err)
 		},

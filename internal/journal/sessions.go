@@ -74,9 +74,10 @@ func Move(from, to, session string) error {
 	return nil
 }
 
-// Delete removes the session's log, its snapshot and the parts that were cut from it. For a
-// session in use, the error is a [HeldError].
-func Delete(ctx context.Context, dir, session string) error {
+// Delete removes the session's log, its snapshot and the parts that were cut from it, and before
+// them, while no other process can open the session, other files and directories that belong to
+// it. For a session in use, the error is a [HeldError].
+func Delete(ctx context.Context, dir, session string, belongings ...string) error {
 	path, err := logPath(dir, session)
 	if err != nil {
 		return err
@@ -92,6 +93,12 @@ func Delete(ctx context.Context, dir, session string) error {
 	}
 	if snapshot := snapshotPath(path); exists(snapshot) {
 		torn = append(torn, snapshot)
+	}
+	for _, path := range belongings {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if err != nil { // the log stays, so that a second attempt finds the session
+		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
 	}
 	err = removeLocked(f, path)
 	for _, path := range torn {

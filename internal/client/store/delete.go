@@ -2,25 +2,31 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Delete removes a session with all that belongs to it.
+// Delete removes a session with all that belongs to it. Another session can have the same chosen
+// name as soon as the log is gone, so the log goes last.
 func Delete(ctx context.Context, dataDir, session string) error {
-	if err := (settle.Store{Dir: dataDir}).Delete(ctx, session); err != nil {
-		return err
+	return journal.Delete(
+		ctx, dataDir, session, settle.Store{Dir: dataDir}.OutputDir(session), mark(dataDir, session),
+		label(dataDir, session), config.StartedFile(dataDir, session),
+	)
+}
+
+// ResolveWhole is [Resolve] for a command that changes or deletes without a question: a shortened
+// id must have as many characters as settle shows. One or two characters begin almost every id.
+func ResolveWhole(dataDir, name string) (string, error) {
+	id, err := Resolve(dataDir, name)
+	if err == nil && id != name && len(name) < minShown {
+		return "", fmt.Errorf(
+			"%q is too short to name session %q in a command that does not ask; use at least %d characters of the id",
+			name, id, minShown,
+		)
 	}
-	var errs []error
-	started := config.StartedFile(dataDir, session)
-	for _, path := range []string{mark(dataDir, session), label(dataDir, session), started} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("session %q is deleted, but not its name: %w", session, err))
-		}
-	}
-	return errors.Join(errs...)
+	return id, err
 }

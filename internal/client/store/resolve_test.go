@@ -37,6 +37,25 @@ func TestBeginningsNameSessions(t *testing.T) {
 	}
 }
 
+// A command that deletes without a question takes no short beginning of an id: the second deletion
+// of the chosen name "0" would otherwise mean the only generated id.
+func TestResolveWholeRefusesShortBeginnings(t *testing.T) {
+	dir := t.TempDir()
+	const id = "01a21ef4-12aa-7000-8000-000000000000"
+	for _, id := range []string{id, "ci"} {
+		if err := written(t, dir, id).Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"0": "", "01a21ef": "", "01a21ef4": id, id: id, "ci": "ci", "c": "",
+	} {
+		if got, err := ResolveWhole(dir, name); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q names %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
 // A name that a person chose is exact: the beginning of another name means no session, and neither do
 // its jobs.
 func TestChosenNamesAreExact(t *testing.T) {
