@@ -15,6 +15,7 @@ import (
 	"weak"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/session"
@@ -41,6 +42,9 @@ func (c SessionConfig) completed(logger *slog.Logger) (SessionConfig, error) {
 	dir, err := filepath.Abs(c.WorkDir)
 	if err != nil {
 		return c, fmt.Errorf("cannot find the working directory: %w", err)
+	}
+	if err := disk.CheckWorkDirName(dir); err != nil {
+		return c, err
 	}
 	c.WorkDir, c.Tasks = dir, c.Tasks.completed()
 	if c.Logger == nil {

@@ -60,6 +60,9 @@ func (k Worktrees) plan(ctx context.Context, dir, session string) (event.Worktre
 		err = fmt.Errorf("%q is not in a git repository", dir)
 	}
 	if err == nil {
+		err = errors.Join(disk.CheckWorkDirName(dir), disk.CheckWorkDirName(g.Common))
+	}
+	if err == nil {
 		err = g.Check()
 	}
 	if err != nil {

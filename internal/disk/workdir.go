@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -157,4 +159,20 @@ func (w *WorkDir) open(path string, mounts *Mounts) (*Dir, error) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: named.Err}
 	}
 	return d, err
+}
+
+// CheckWorkDirName refuses a working directory whose name a log cannot hold: text in a log is
+// UTF-8, in which other bytes become U+FFFD, and another directory can have the name that results.
+func CheckWorkDirName(dir string) error {
+	names := []string{dir}
+	if real, err := Resolve(dir); err == nil {
+		names = append(names, real)
+	}
+	for _, name := range names {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
+			return fmt.Errorf("cannot work in %q: the name of the directory is not UTF-8, and a log cannot hold it; "+
+				"rename the directory", name)
+		}
+	}
+	return nil
 }

@@ -113,3 +113,24 @@ func TestWorkDirIsShared(t *testing.T) {
 		t.Errorf("the new directory: %v", err)
 	}
 }
+
+// A log cannot hold a name that is not UTF-8, and what it holds instead can name another directory.
+func TestCheckWorkDirNameRefusesOtherBytes(t *testing.T) {
+	top := t.TempDir()
+	for _, name := range []string{"a\xffb", "a\ufffdb", "grün"} {
+		if err := os.Mkdir(filepath.Join(top, name), 0o700); err != nil {
+			t.Skip("this file system has only names in UTF-8:", err)
+		}
+	}
+	link := filepath.Join(top, "link")
+	if err := os.Symlink("a\xffb", link); err != nil {
+		t.Fatal(err)
+	}
+	for name, isRefused := range map[string]bool{
+		"a\xffb": true, "a\ufffdb": true, "link": true, "a\xffb/missing": true, "grün": false, "missing": false,
+	} {
+		if err := CheckWorkDirName(filepath.Join(top, name)); (err != nil) != isRefused {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

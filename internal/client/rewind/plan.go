@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -130,6 +131,9 @@ func cutCalls(ctx context.Context, kept *disk.ContentStore, dir, dataDir string)
 
 // openRoot opens the directory of a session.
 func openRoot(dir string) (*disk.Dir, error) {
+	if err := disk.CheckWorkDirName(dir); err != nil { // of an earlier version's log
+		return nil, err
+	}
 	real, err := disk.Resolve(dir)
 	if err != nil {
 		return nil, err
@@ -196,6 +200,9 @@ func (p *Plan) Check(ctx context.Context) {
 func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, string) {
 	if f.imported {
 		return Keep, "the log of the change was imported, which proves nothing about this file"
+	}
+	if strings.ContainsRune(f.Real, utf8.RuneError) {
+		return Keep, "its name was not UTF-8, so that the log cannot name it"
 	}
 	now, content, err := f.look(ctx, root)
 	f.size = int64(len(content))
