@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,10 @@ type Worktrees struct {
 
 // WorktreeDir returns the directory of the worktrees below a data directory.
 func WorktreeDir(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
+
+// harmlessKey is a key of git's configuration that has no effect on worktrees. It names a file of
+// which git blame can show a line.
+const harmlessKey = "blame.ignorerevsfile"
 
 // branchPrefix begins the names of branches.
 const branchPrefix = "settle/"
@@ -60,10 +65,10 @@ func (k Worktrees) plan(ctx context.Context, dir, session string) (event.Worktre
 		err = fmt.Errorf("%q is not in a git repository", dir)
 	}
 	if err == nil {
-		err = errors.Join(disk.CheckWorkDirName(dir), disk.CheckWorkDirName(g.Common))
+		err = cmp.Or(disk.CheckWorkDirName(dir), disk.CheckWorkDirName(g.Common))
 	}
 	if err == nil {
-		err = g.Check()
+		err = g.Check(harmlessKey)
 	}
 	if err != nil {
 		return none(err)

@@ -145,7 +145,7 @@ func TestLeaveKeepsChangedWorktree(t *testing.T) {
 		"no index": {func(y *yard, w event.Worktree) {
 			_ = os.Remove(filepath.Join(w.Git, "worktrees", "s1", "index"))
 		}, "files changed"},
-		"configured": {func(y *yard, w event.Worktree) { y.run(w.Path, "config", "filter.evil.clean", "touch "+y.ran) }, "by which a program may run"},
+		"configured": {func(y *yard, w event.Worktree) { y.run(w.Path, "config", "filter.evil.clean", "touch "+y.ran) }, "a program may run by it"},
 		"replaced": {func(y *yard, w event.Worktree) {
 			_ = os.Remove(filepath.Join(w.Path, ".git"))
 			y.run(w.Path, "init", "-q")
@@ -280,9 +280,21 @@ func TestPlanRefusesConfiguredRepository(t *testing.T) {
 	if _, err := y.Plan(t.Context(), empty, "s1"); err == nil || !strings.Contains(err.Error(), "has no commit yet") {
 		t.Errorf("without a commit: %v", err)
 	}
+	for key, value := range map[string]string{
+		"rerere.enabled": "true", "core.fscache": "true", "core.preloadindex": "true", "core.commitGraph": "true",
+		"core.multiPackIndex": "true", "core.trustctime": "false", "core.sparseCheckout": "false",
+		"feature.manyFiles": "true", "submodule.recurse": "true", "remote.pushDefault": "origin", "gpg.format": "ssh",
+		"format.pretty": "oneline", "i18n.commitEncoding": "utf-8", "blame.ignoreRevsFile": ".ignored",
+		"gui.wmstate": "normal", "url.ssh://git@example.com/.insteadOf": "https://example.com/",
+	} {
+		y.run(y.top, "config", key, value)
+	}
+	if _, err := y.Plan(t.Context(), y.top, "s1"); err != nil {
+		t.Errorf("with usual keys: %v", err)
+	}
 	y.run(y.top, "config", "filter.evil.smudge", "touch "+y.ran)
 	if _, err := y.Plan(t.Context(), y.top, "s1"); err == nil ||
-		!strings.Contains(err.Error(), "by which a program may run") {
+		!strings.Contains(err.Error(), "a program may run by it") {
 		t.Errorf("with a filter: %v", err)
 	}
 	y.quiet()

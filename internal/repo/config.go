@@ -17,14 +17,18 @@ const maxConfig = 256 << 10
 
 // harmlessKeys are the keys that a repository's configuration can set without effect on the
 // programs that a reading command runs; "*" matches a whole section.
-const harmlessKeys = ` alias.* advice.* author.* branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
+const harmlessKeys = ` alias.* advice.* author.* blame.coloring blame.date blame.showemail branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
 	lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
-	remote.gh-resolved submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
-	merge.conflictstyle core.abbrev core.autocrlf core.bare core.compression core.commentchar core.eol core.filemode core.ignorecase
-	core.logallrefupdates core.longpaths core.precomposeunicode core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
-	core.symlinks core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
-	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig index.version log.abbrevcommit
-	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles `
+	remote.gh-resolved remote.prunetags remote.pushdefault rerere.* submodule.fetchjobs submodule.recurse submodule.url submodule.active submodule.branch
+	user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
+	merge.conflictstyle core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar core.commitgraph core.compression core.eol
+	core.filemode core.fscache core.ignorecase core.logallrefupdates core.longpaths core.multipackindex core.precomposeunicode core.preloadindex
+	core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
+	core.sparsecheckout core.sparsecheckoutcone core.symlinks core.trustctime core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
+	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig feature.experimental feature.manyfiles format.pretty gpg.format
+	gui.* i18n.* index.skiphash index.threads index.version log.abbrevcommit
+	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles
+	tag.sort url.insteadof url.pushinsteadof worktree.guessremote `
 
 var configLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
@@ -34,7 +38,7 @@ var configLine = sync.OnceValue(func() *regexp.Regexp {
 
 // checkConfig fails on a configuration that could make git run a program, and on a hook
 // that git runs when it reads.
-func (g Git) checkConfig() error {
+func (g Git) checkConfig(allowed []string) error {
 	for _, path := range []string{
 		filepath.Join(g.Common, "config"), filepath.Join(g.Own, "config.worktree"),
 		filepath.Join(g.Common, "config.worktree"),
@@ -43,8 +47,8 @@ func (g Git) checkConfig() error {
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		if what := strangeLine(string(data)); what != "" || size > maxConfig {
-			return fmt.Errorf("%q has %s, by which a program may run", path, what)
+		if what := strangeLine(string(data), allowed); what != "" || size > maxConfig {
+			return fmt.Errorf("%q has %s, a key that settle does not know: a program may run by it", path, what)
 		}
 	}
 	for _, dir := range []string{g.Own, g.Common} {
@@ -55,8 +59,8 @@ func (g Git) checkConfig() error {
 	return nil
 }
 
-// strangeLine returns the first line whose key is not in harmlessKeys.
-func strangeLine(text string) string {
+// strangeLine returns the first line whose key is neither in harmlessKeys nor allowed.
+func strangeLine(text string, allowed []string) string {
 	section := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -68,7 +72,7 @@ func strangeLine(text string) string {
 			section = strings.ToLower(m[1])
 		case m[2] != "":
 			key := section + "." + strings.ToLower(m[2])
-			if keys := strings.Fields(harmlessKeys); !slices.Contains(keys, key) &&
+			if keys := append(strings.Fields(harmlessKeys), allowed...); !slices.Contains(keys, key) &&
 				!slices.Contains(keys, section+".*") {
 				return key
 			}

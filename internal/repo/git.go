@@ -89,9 +89,9 @@ const maxEntries = 50_000
 
 // Check fails on a repository that could make git exceed its task: run a program, or leave
 // the repository by links (git shows the content of some of its own files) or by objects of
-// another repository.
-func (g Git) Check() error {
-	if err := g.checkConfig(); err != nil {
+// another repository. allowed are keys of configurations that have no effect on the task.
+func (g Git) Check(allowed ...string) error {
+	if err := g.checkConfig(allowed); err != nil {
 		return err
 	}
 	if exists(g.Common, "objects/info/alternates") {
