@@ -88,13 +88,19 @@ func (s *Session) Submit(ctx context.Context, in settle.Input) error {
 		len(p.Images) == len(s.unsure.Images) && len(p.Documents) == len(s.unsure.Documents) {
 		p.Input = cmp.Or(p.Input, s.unsure.Input)
 	}
-	s.mu.Unlock()
 	p.Input = cmp.Or(p.Input, uuid.NewString())
+	s.accepted[p.Input] = false
+	s.mu.Unlock()
 	var r receipt
 	err = s.call(ctx, answerTimeout, methodSubmit, p, &r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isAccepted := s.accepted[p.Input]
+	delete(s.accepted, p.Input)
 	if silent := (*SilentError)(nil); errors.As(err, &silent) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		if isAccepted { // the event came before the answer
+			return nil
+		}
 		s.unsure = p
 	}
 	return err
@@ -108,6 +114,9 @@ func (s *Session) confirm(e event.Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, isCalling := s.accepted[accepted.Input]; isCalling {
+		s.accepted[accepted.Input] = true
+	}
 	if s.unsure.Input == accepted.Input {
 		s.unsure = submission{}
 	}

@@ -48,7 +48,7 @@ func OpenOwned(ctx context.Context, dataDir, id string, conn net.Conn) (*Session
 		return nil, errors.Join(err, conn.Close())
 	}
 	state.Session = id
-	s := &Session{dataDir: dataDir, state: state, conn: conn}
+	s := &Session{dataDir: dataDir, state: state, conn: conn, accepted: map[string]bool{}}
 	cut := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	var hello answer
 	err = hostsocket.Ask(conn, request{Join: id}, &hello, maxGreeting)

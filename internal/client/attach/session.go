@@ -36,6 +36,8 @@ type Session struct {
 	mu       sync.Mutex // guards the fields below
 	settings Settings
 	unsure   submission // the last unanswered input
+	// accepted has the inputs whose calls have no answer yet, and whether the host accepted them.
+	accepted map[string]bool
 }
 
 // Open joins the session of another process. The error is [ErrNotHosted], or explains why the
@@ -49,7 +51,7 @@ func Open(ctx context.Context, dataDir, id string) (*Session, error) {
 		return nil, err
 	}
 	state.Session = id
-	s := &Session{dataDir: dataDir, state: state}
+	s := &Session{dataDir: dataDir, state: state, accepted: map[string]bool{}}
 	var hello answer
 	if s.conn, hello, err = s.join(ctx, nil); err != nil {
 		return nil, err
