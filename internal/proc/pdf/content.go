@@ -13,6 +13,9 @@ const (
 	// defaultWidth is the assumed width of a glyph whose font does not state it, in thousandths
 	// of the font's size.
 	defaultWidth = 500
+	// maxWidths bounds the widths that are read from one font: a few bytes can state all of them,
+	// any number of times.
+	maxWidths = 4 * math.MaxUint16
 )
 
 // run is a string that a page shows. Places and sizes are in the page's units.
@@ -63,17 +66,23 @@ func (f *font) measure() {
 		f.rest = descendant.Key("DW").Float64()
 	}
 	f.widths = map[int]float64{}
-	for list, n := descendant.Key("W"), 0; n+1 < list.Len(); {
-		first, next := int(list.Index(n).Int64()), list.Index(n+1)
+	room := maxWidths
+	for list, n := descendant.Key("W"), 0; n+1 < list.Len() && room > 0; room-- {
+		first, next := list.Index(n).Int64(), list.Index(n+1)
 		if next.Kind() == pdf.Array {
-			for k := range next.Len() {
-				f.widths[first+k] = next.Index(k).Float64()
+			count := min(next.Len(), room)
+			for k := range count {
+				f.widths[int(first)+k] = next.Index(k).Float64()
 			}
+			room -= count
 			n += 2
 			continue
 		}
-		for code := first; code <= int(next.Int64()) && code <= math.MaxUint16; code++ {
-			f.widths[code] = list.Index(n + 2).Float64()
+		width := list.Index(n + 2).Float64()
+		from, to := int(max(first, 0)), int(min(next.Int64(), math.MaxUint16))
+		for code := from; code <= to && room > 0; code++ {
+			f.widths[code] = width
+			room--
 		}
 		n += 3
 	}

@@ -100,6 +100,24 @@ func TestExtractHostileFiles(t *testing.T) {
 	}
 }
 
+// A font that states the widths of all glyphs again and again costs the page nothing.
+func TestExtractBoundsWidths(t *testing.T) {
+	content := "BT /F1 12 Tf <00410042> Tj ET"
+	for name, widths := range map[string]string{
+		"wide range":  "-9000000000000000000 65535 500",
+		"many ranges": strings.Repeat("0 65535 500 ", 20_000),
+	} {
+		data := pdftest.File("", "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+			fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
+			"<< /Type /Font /Subtype /Type0 /Encoding /Identity-H /DescendantFonts [6 0 R] >>",
+			"<< /Type /Font /Subtype /CIDFontType2 /W ["+widths+"] >>")
+		if got, err := Extract(t.Context(), data, 0, 0); err != nil || got.Problem != "" || len(got.Text) != 1 {
+			t.Errorf("%s: %.300v, %v", name, got, err)
+		}
+	}
+}
+
 func TestExtractEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
