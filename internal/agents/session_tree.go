@@ -177,7 +177,7 @@ func (t *SessionTree) compare(ctx context.Context) (isComplete bool, err error) 
 		err = errors.New("it is not the worktree that settle made")
 	}
 	if err == nil {
-		err = g.Check() // somebody may have changed the configuration
+		err = g.Check(harmlessKey) // somebody may have changed the configuration
 	}
 	if err != nil {
 		return false, err
@@ -225,7 +225,7 @@ func (t *SessionTree) relock(ctx context.Context) error {
 	case g.Top != w.Path || g.Common != w.Git:
 		return errors.New("it is not the worktree that settle made")
 	}
-	if err := g.Check(); err != nil {
+	if err := g.Check(harmlessKey); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(g.Own, "locked")); err == nil {
