@@ -133,7 +133,8 @@ func (s State) Holds(t *Turn, i *Item) bool {
 }
 
 // question returns the call's last question for a person if its answer did not come, or
-// came too late for the call to start; else nil.
+// came too late for the call to start; else nil. The request of a call that a policy denies
+// has no text: nobody was asked, also if the host died before it wrote the denial.
 func (t *Turn) question(i *Item) (last *Approval) {
 	if i == nil || i.Started || i.Discarded || i.Status != ItemAborted || !i.Cause.ofHost() {
 		return nil
@@ -143,7 +144,7 @@ func (t *Turn) question(i *Item) (last *Approval) {
 			last = a
 		}
 	}
-	if last == nil || last.Child != "" || last.Form != nil || last.Ended == nil || last.Ended.Policy != "" ||
+	if last == nil || last.Text == "" || last.Child != "" || last.Form != nil || last.Ended == nil || last.Ended.Policy != "" ||
 		last.Ended.Verdict != Expired && !last.granted() {
 		return nil
 	}
