@@ -32,7 +32,8 @@
 //   - panics.go: boundaries behind which code can panic
 //   - children.go: child agents
 //   - disk.go: records that outlive crashes
-//   - reviewer.go: a reviewer of calls that can fail
+//   - reviewer.go: reviewers of calls, as scripted or drawn
+//   - plan_mode.go: the plan mode of a process
 //   - held.go: answers held calls after each crash
 //   - logs.go: records in a real store
 //   - witness.go: keeps requests and checks their prefixes

@@ -14,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/ask"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // doer is the tool of a process: it does what the plan in its argument says.
@@ -60,6 +61,8 @@ func (d deferred) Spec() tool.Spec {
 func (w *world) doers(p *process) []tool.Tool {
 	own := known{doer: doer{p}}
 	switch {
+	case p.planMode != nil:
+		return []tool.Tool{doer{p}, plan.Propose(p.planMode)}
 	case w.script.Families && w.script.Searches:
 		return []tool.Tool{own, known{doer: doer{p}, free: true}, deferred{known: own}}
 	case w.script.Families:
@@ -122,7 +125,7 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return tool.Result{}, err
 	}
-	plan, err := ParsePlan(args.Plan + args.Path + args.Input)
+	steps, err := ParsePlan(args.Plan + args.Path + args.Input)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -130,7 +133,7 @@ func (d doer) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var result tool.Result
 	var out strings.Builder
 	c.Progress = d.p.world.progress(c)
-	for n, s := range plan {
+	for n, s := range steps {
 		switch s.Kind {
 		case Print:
 			out.WriteString(s.Text)

@@ -31,10 +31,13 @@ func adopt(s Script, seed uint64) Script {
 		for range 4 {
 			s.Answers = append(
 				s.Answers,
-				Answer{[]time.Duration{0, time.Second, time.Minute}[r.IntN(3)], verdicts[r.IntN(len(verdicts))]},
+				Answer{
+					After:   []time.Duration{0, time.Second, time.Minute}[r.IntN(3)],
+					Verdict: verdicts[r.IntN(len(verdicts))],
+				},
 			)
 		}
-		s.Answers = append(s.Answers, Answer{time.Second, event.Approved})
+		s.Answers = append(s.Answers, Answer{After: time.Second, Verdict: event.Approved})
 	}
 	for n, response := range s.Responses {
 		items := slices.Clone(response.Items)

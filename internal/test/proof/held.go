@@ -72,6 +72,22 @@ func (w *world) answerHeld(d *disk) int {
 	return len(held)
 }
 
+// answerOldest answers the oldest held call, if there is one.
+func (w *world) answerOldest(p *process, verdict event.Verdict) {
+	var held []event.HeldCall
+	p.log.View(func(s event.State) { held = s.HeldCalls() })
+	if len(held) == 0 {
+		return
+	}
+	err := p.session.Answer(
+		context.Background(), approval.Answer{Approval: held[0].ID, Verdict: verdict, By: "user"},
+	)
+	if late := (*approval.AnsweredError)(nil); err != nil && !errors.As(err, &late) && !p.dead() &&
+		!w.failing.Load() && !closed(err) {
+		w.broke("C19", "the answer to a held call was met with: %v", err)
+	}
+}
+
 // refusedButOne checks C16 for the answers to one question.
 func (w *world) refusedButOne(errs ...error) {
 	taken := 0

@@ -15,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/test/pdftest"
 	"github.com/settle-agent/settle/run"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 // do does what a move says to the process, and checks what comes of it.
@@ -61,6 +62,8 @@ func (w *world) do(p *process, m Move, input string) {
 		w.server.Reject(m.Rejects)
 	case Clock:
 		w.skew.Add(int64(m.By))
+	case Held:
+		w.answerOldest(p, m.Verdict)
 	}
 }
 
@@ -182,7 +185,13 @@ func (w *world) answer(p *process, n int, request event.ApprovalRequested) {
 	}
 	<-time.After(a.After)
 	give := func(v event.Verdict) error {
-		given := approval.Answer{Approval: request.Approval, Verdict: v, By: "user"}
+		given := approval.Answer{Approval: request.Approval, Verdict: v, Message: a.Message, By: "user"}
+		if request.Tool == plan.ProposeName && v == a.Verdict {
+			given.Permission = a.Permission
+			if a.Edit != "" {
+				given.Arguments = proposal(a.Edit)
+			}
+		}
 		if request.Form != nil {
 			given.Content = json.RawMessage(`{"q1":"two","q2":"because of ` + Secret + `"}`)
 			if v == event.ApprovedSession { // which a form does not take

@@ -66,6 +66,10 @@ func (s *Script) statement(w *words) {
 		s.Hooks = w.positive("the seed")
 	case "answer":
 		s.Answers = append(s.Answers, readAnswer(w))
+	case "review":
+		s.Reviews = append(s.Reviews, readReview(w))
+	case "plan":
+		s.Plan = true
 	case "model":
 		s.Responses = append(s.Responses, readResponse(w))
 	case "input":
@@ -97,7 +101,7 @@ func (s *Script) inResponse(w *words, verb string) {
 	}
 	r := &s.Responses[len(s.Responses)-1]
 	switch kind := ItemKind(verb); kind {
-	case Say, Think, Redacted, Refuse:
+	case Say, Think, Redacted, Refuse, Propose:
 		r.Items = append(r.Items, Item{Kind: kind, Text: w.text()})
 		if r.Items[len(r.Items)-1].Text == "" {
 			w.fail("the model cannot say nothing")
@@ -139,14 +143,42 @@ func readAnswer(w *words) (a Answer) {
 	if w.accept("after") {
 		a.After = w.duration("the time")
 	}
-	switch v := w.word("the answer"); event.Verdict(v) {
+	if w.accept("nothing") {
+		return a
+	}
+	a.Verdict = readVerdict(w)
+	if w.accept("edit") {
+		a.Edit = w.text()
+	}
+	if w.accept("as") {
+		a.Permission = w.word("the permission")
+	}
+	if !w.done() {
+		a.Message = w.text()
+	}
+	return a
+}
+
+func readVerdict(w *words) event.Verdict {
+	v := event.Verdict(w.word("the answer"))
+	switch v {
 	case event.Approved, event.ApprovedSession, event.Denied, event.ApprovalAborted:
-		a.Verdict = event.Verdict(v)
-	case "nothing":
 	default:
 		w.fail("%q is no answer", v)
 	}
-	return a
+	return v
+}
+
+func readReview(w *words) (r Review) {
+	if w.accept("after") {
+		r.After = w.duration("the time")
+	}
+	switch r.Kind = ReviewKind(w.word("the verdict")); r.Kind {
+	case Allows, Asks, Fails, Stalls:
+	default:
+		w.fail("%q is no review", r.Kind)
+	}
+	return r
 }
 
 func readResponse(w *words) (r Response) {
@@ -199,6 +231,8 @@ func readMove(w *words) Move {
 		return m
 	case Clock:
 		return Move{Do: deed, By: w.jump("how far")}
+	case Held:
+		return Move{Do: deed, Verdict: readVerdict(w)}
 	case Hurry, Cancel, Drop, Compact, Crash, Close, Fill, Ruin, Account:
 		return Move{Do: deed}
 	default:

@@ -23,6 +23,11 @@ func (s Script) String() string {
 	p.line(s.Searches, "searches")
 	p.line(s.Hooks > 0, "hooks %d", s.Hooks)
 	p.line(s.Ask, "ask")
+	p.line(s.Plan, "plan")
+	for _, r := range s.Reviews {
+		p.line(r.After > 0, "review after %s %s", r.After, r.Kind)
+		p.line(r.After == 0, "review %s", r.Kind)
+	}
 	for _, a := range s.Answers {
 		p.answer(a)
 	}
@@ -64,8 +69,21 @@ func (p *printer) answer(a Answer) {
 	if a.After > 0 {
 		head += " after " + a.After.String()
 	}
-	p.line(a.Verdict != "", "%s %s", head, a.Verdict)
-	p.line(a.Verdict == "", "%s nothing", head)
+	if a.Verdict == "" {
+		p.line(true, "%s nothing", head)
+		return
+	}
+	head += " " + string(a.Verdict)
+	if a.Edit != "" {
+		head += " edit " + strconv.Quote(a.Edit)
+	}
+	if a.Permission != "" {
+		head += " as " + a.Permission
+	}
+	if a.Message != "" {
+		head += " " + strconv.Quote(a.Message)
+	}
+	p.line(true, "%s", head)
 }
 
 func (p *printer) response(r Response) {
@@ -128,6 +146,8 @@ func (m Move) deed() string {
 		return fmt.Sprintf("%s input %d", m.Do, m.N)
 	case m.Do == Clock:
 		return fmt.Sprintf("%s %s", m.Do, m.By)
+	case m.Do == Held:
+		return fmt.Sprintf("%s %s", m.Do, m.Verdict)
 	}
 	return string(m.Do)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/settle-agent/settle/approval"
@@ -28,6 +27,7 @@ type process struct {
 	approvals   *session.Approvals
 	childAgents *childAgents
 	reach       *reach
+	planMode    *planMode // nil unless the script begins in plan mode
 
 	// life ends when the process is killed: what it runs is gone then.
 	life context.Context //nolint:containedctx // it is the process's own
@@ -68,21 +68,22 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	p.childAgents, p.reach = &childAgents{p: p}, newReach()
 	p.life, p.end = context.WithCancel(w.life)
 	p.log = journal.New(p.mount, state, journal.WithClock(w.now))
+	if w.script.Plan {
+		p.planMode = newPlanMode(state, set.ask)
+	}
 	doers := w.doers(p)
 	tools, err := tool.NewSet(doers...)
 	if err != nil {
 		return nil, err
 	}
 	if set.ask {
-		p.approvals = session.NewApprovals(p.log, asks{w}, w.redactor)
+		p.approvals = session.NewApprovals(p.log, asks{p}, w.redactor)
 	}
 	made := p.turn(set, tools)
 	if made.Hooks = p.hooked(set.hooks); p.approvals != nil {
 		p.approvals.WithHooks(made.Hooks)
-		if set.hooks != 0 {
-			p.approvals.WithReviewer(
-				&doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(set.hooks), 3))},
-			) //nolint:gosec // the same again
+		if r := w.reviewer(set.hooks); r != nil {
+			p.approvals.WithReviewer(r)
 		}
 	}
 	p.session, err = session.Open(session.Config{
@@ -144,6 +145,9 @@ func (p *process) turn(set setting, tools *tool.Set) turn.Config {
 	if p.approvals != nil {
 		c.Approver, c.Filler = p.approvals, p.approvals
 	}
+	if p.planMode != nil {
+		c.Reminder = p.planMode.remind
+	}
 	return p.world.observed(c)
 }
 
@@ -155,20 +159,22 @@ func (s Script) system() string {
 	return "Prove it." + strings.Repeat(" Do what you were asked for, and say what you have done.", 600)
 }
 
-// asks has every call asked about.
-type asks struct{ world *world }
+// asks has every call asked about, unless the process is in plan mode.
+type asks struct{ process *process }
 
 // Judge implements [session.Judge].
 func (asks) Places(approval.Call) []event.ResolvedPath { return nil }
 
-func (a asks) Judge(approval.Call) approval.Judgement {
-	a.world.pass(inJudge)
-	return approval.Judgement{
-		Decision: event.Ask,
-		Rule:     "ask",
-		Why:      "every call is asked about: " + Secret,
-		Review:   true,
+func (a asks) Judge(call approval.Call) approval.Judgement {
+	a.process.world.pass(inJudge)
+	if m := a.process.planMode; m != nil {
+		return m.judge(call)
 	}
+	return askAlways
+}
+
+var askAlways = approval.Judgement{
+	Decision: event.Ask, Rule: "ask", Why: "every call is asked about: " + Secret, Review: true,
 }
 
 // Remember implements [session.Judge]; it asks again all the same.

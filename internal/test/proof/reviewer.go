@@ -11,6 +11,51 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
+// reviewer is the one of the script, or if it has hooks, one that follows from their seed;
+// nil for none.
+func (w *world) reviewer(hooks int) approval.Reviewer {
+	switch {
+	case len(w.script.Reviews) > 0:
+		return scriptedReviewer{world: w}
+	case hooks != 0:
+		return &doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(hooks), 3))} //nolint:gosec // the same again
+	}
+	return nil
+}
+
+// scriptedReviewer gives the verdicts of the script, in order.
+type scriptedReviewer struct {
+	*doubtfulReviewer // its name and timeout
+
+	world *world
+}
+
+// Review implements [approval.Reviewer].
+func (r scriptedReviewer) Review(ctx context.Context, _ approval.ReviewRequest) (approval.Review, error) {
+	w := r.world
+	w.pass(inHook)
+	w.mu.Lock()
+	given := w.script.Reviews[min(w.reviewCount, len(w.script.Reviews)-1)]
+	w.reviewCount++
+	w.mu.Unlock()
+	verdict := approval.Review{Reason: "it is odd: " + Secret, Usage: &event.Usage{Input: 100, Output: 10}}
+	select {
+	case <-time.After(given.After):
+	case <-ctx.Done():
+		return verdict, context.Cause(ctx)
+	}
+	switch given.Kind {
+	case Allows:
+		verdict.Allow, verdict.Reason = true, "it is harmless"
+	case Fails:
+		return verdict, errors.New("the reviewer failed: " + Secret)
+	case Stalls:
+		<-ctx.Done()
+		return verdict, context.Cause(ctx)
+	}
+	return verdict, nil
+}
+
 // doubtfulReviewer is a reviewer that mostly gives a verdict.
 type doubtfulReviewer struct {
 	mu   sync.Mutex // guards draw

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/settle-agent/settle/modeltest"
+	"github.com/settle-agent/settle/tool/plan"
 )
 
 const modelName = "claude-sonnet-4-5"
@@ -64,6 +65,8 @@ func (i Item) item() modeltest.Item {
 		return modeltest.Item{Refusal: i.Text}
 	case Call:
 		return modeltest.Call("do", planArguments(i.Plan))
+	case Propose:
+		return modeltest.Call(plan.ProposeName, proposal(i.Text))
 	case Unknown:
 		return modeltest.Call("nope", `{}`)
 	case Invalid:

@@ -34,6 +34,11 @@ type Script struct {
 	// order, the last of them to all that follow.
 	Ask     bool
 	Answers []Answer
+	// Reviews are the verdicts of a reviewer, who sees the calls before a person is
+	// asked, in order as Answers are. Without any there is no reviewer.
+	Reviews []Review
+	// Plan has the session begin in plan mode, if there is somebody to ask.
+	Plan bool
 	// Hooks is the seed of what hooks answer; 0 is none.
 	Hooks int
 	// Responses are what the model says, request by request. After the last it
@@ -80,7 +85,8 @@ const (
 	Think    ItemKind = "think"
 	Redacted ItemKind = "redacted"
 	Refuse   ItemKind = "refuse"
-	Find     ItemKind = "find" // the provider searches for the tool
+	Find     ItemKind = "find"    // the provider searches for the tool
+	Propose  ItemKind = "propose" // a call that presents a plan
 	Call     ItemKind = "call"
 	Unknown  ItemKind = "unknown" // a tool that is not there
 	Invalid  ItemKind = "invalid" // arguments of the wrong type
@@ -90,7 +96,7 @@ const (
 // Item is one thing that the model says.
 type Item struct {
 	Kind ItemKind
-	Text string // of the message
+	Text string // of the message, or of the proposed plan
 	Plan Plan   // of a call
 }
 
@@ -147,6 +153,7 @@ const (
 	Account   Deed = "account"   // the provider's is another one: it knows no reasoning from before
 	Clock     Deed = "clock"     // jumps: that by which the events are dated
 	Reject    Deed = "reject"    // the provider no longer takes something, and does not say why
+	Held      Deed = "held"      // the oldest held call is answered
 )
 
 // Move is a deed at its time: when the log has its event On, or After the
@@ -170,12 +177,35 @@ type Move struct {
 	Wire Wire
 	// Rejects is what is no longer taken.
 	Rejects modeltest.Rejection
+	// Verdict is about a held call.
+	Verdict event.Verdict
 }
 
 // Answer is given to a request for approval.
 type Answer struct {
 	After   time.Duration
 	Verdict event.Verdict // "" for none at all
+	Message string        // of a denial
+	// Edit is the plan that an approval runs in place of the call's own, Permission
+	// the permission of the work that an accepted plan begins.
+	Edit, Permission string
+}
+
+// ReviewKind is what a reviewer does.
+type ReviewKind string
+
+// The kinds of reviews.
+const (
+	Allows ReviewKind = "allows"
+	Asks   ReviewKind = "asks" // has a person asked
+	Fails  ReviewKind = "fails"
+	Stalls ReviewKind = "stalls" // gives no verdict in time
+)
+
+// Review is the verdict of a reviewer.
+type Review struct {
+	After time.Duration
+	Kind  ReviewKind
 }
 
 // Reader is a subscriber.

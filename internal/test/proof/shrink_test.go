@@ -48,7 +48,7 @@ func smaller(s Script) (out []Script) {
 	}
 	add(func(c *Script) { c.Families = false })
 	add(func(c *Script) { c.Searches = false })
-	add(func(c *Script) { c.Ask, c.Answers = false, nil })
+	add(func(c *Script) { c.Ask, c.Answers, c.Reviews, c.Plan = false, nil, nil, false })
 	for _, lift := range []func(*Limits){
 		func(l *Limits) { l.Steps = 0 }, func(l *Limits) { l.Repeats = 0 }, func(l *Limits) { l.Time = 0 },
 		func(l *Limits) { l.Retries, l.Retried = 0, false }, func(l *Limits) { l.Stall = 0 }, func(l *Limits) { l.Grace = 0 },

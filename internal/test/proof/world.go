@@ -65,6 +65,7 @@ type world struct {
 	seen          []event.Event   // what the first subscriber was shown
 	fired         []bool          // moves that wait for an event
 	approvalCount int             // requests for approval
+	reviewCount   int             // reviews
 	// requested is what the models were sent, by the disk that has the log.
 	requested map[*disk][]contract.Request
 	machines  map[*disk]*machine // with an executor
