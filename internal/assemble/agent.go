@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/transport"
 	"github.com/settle-agent/settle/tool/family"
 )
 
@@ -257,13 +258,15 @@ func (o Options) modelOf(ctx context.Context, a *Agent, choice config.Choice) (c
 	account.key.masked(a.Redact)
 	c.Secrets = []string{k.value}
 	table := models(o.Settings, choice.Provider.Name)
-	endpoint := o.endpoint(choice, account.key)
 	c.Limiter = account.limiter
-	c.Provider = account.provider(choice.Model,
-		func() model.Provider { return provider(choice.Provider, endpoint, table) })
+	shared := account.model(choice.Model, func() (model.Provider, transport.Endpoint) {
+		endpoint := o.endpoint(choice, account.key)
+		return provider(choice.Provider, endpoint, table), endpoint
+	})
+	c.Provider = shared.provider
 	c.ProviderName, c.Name = choice.Provider.Name, choice.Model
 	if c.Traits = traits(o.Settings, choice.Provider, table, choice.Model); c.Window == 0 {
-		c.Window = window(ctx, choice.Provider, endpoint, choice.Model)
+		c.Window = window(ctx, choice.Provider, shared.endpoint, choice.Model)
 	}
 	c.Timeouts = timeouts(o.Settings.Watchdog(choice.Provider))
 	if c.Price = price(o.Settings, choice); c.Price == nil &&

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 // Shared bounds the agents of one frontend together for each key at an address: limits on
@@ -40,11 +41,17 @@ type account struct {
 	wrap    func(model.Provider) model.Provider
 
 	mu     sync.Mutex // guards models
-	models map[string]model.Provider
+	models map[string]*sharedModel
+}
+
+// sharedModel is a model of an account.
+type sharedModel struct {
+	provider model.Provider
+	endpoint transport.Endpoint
 }
 
 func newAccount(c config.Choice, k *key) *account {
-	a := &account{key: k, limiter: &model.Limiter{}, models: map[string]model.Provider{}}
+	a := &account{key: k, limiter: &model.Limiter{}, models: map[string]*sharedModel{}}
 	if most := c.Provider.MaxConcurrent; most > 0 {
 		a.places = make(chan struct{}, most)
 	}
@@ -90,16 +97,17 @@ func accountID(c config.Choice, k *key) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// provider returns the provider of a model, made on first use.
-func (a *account) provider(name string, build func() model.Provider) model.Provider {
+// model returns a model's provider and endpoint, made on first use.
+func (a *account) model(name string, build func() (model.Provider, transport.Endpoint)) *sharedModel {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.models[name] == nil {
-		p := limit(build(), a.places)
+		p, endpoint := build()
+		p = limit(p, a.places)
 		if a.wrap != nil {
 			p = a.wrap(p)
 		}
-		a.models[name] = p
+		a.models[name] = &sharedModel{p, endpoint}
 	}
 	return a.models[name]
 }

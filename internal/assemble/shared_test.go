@@ -1,13 +1,18 @@
 package assemble
 
 import (
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/model/transport"
 )
 
 // A key at an address has one limiter and one bound for all of its models.
@@ -20,7 +25,11 @@ func TestSharedIsByKey(t *testing.T) {
 			Model:    name,
 		}
 		a := s.account(c, newKey(key, nil))
-		return a.provider(name, func() model.Provider { made++; return script.New() }).(*limited), a.limiter
+		m := a.model(name, func() (model.Provider, transport.Endpoint) {
+			made++
+			return script.New(), transport.Endpoint{}
+		})
+		return m.provider.(*limited), a.limiter
 	}
 	one, first := get("one", "k")
 	again, _ := get("one", "k")
@@ -50,7 +59,7 @@ func TestAccountsAreKnownToOthers(t *testing.T) {
 		for _, name := range []string{"one", "two"} {
 			c := config.Choice{Provider: config.Provider{Name: "p", BaseURL: "http://localhost:1"}, Model: name}
 			a := s.account(c, newKey(key, nil))
-			a.provider(name, func() model.Provider { return script.New() })
+			a.model(name, func() (model.Provider, transport.Endpoint) { return script.New(), transport.Endpoint{} })
 		}
 	}
 	if len(seen) != 2 || wrapped != 4 || seen[0].ID == seen[1].ID || seen[0].Provider != "p" ||
@@ -63,5 +72,26 @@ func TestAccountsAreKnownToOthers(t *testing.T) {
 	seen[0].Limiter.Hold(time.Now())
 	if told != 1 {
 		t.Errorf("others were told %d times", told)
+	}
+}
+
+// Agents that share their accounts ask a local server for a model's window over one connection.
+func TestSharedAsksForWindowsOverOneConnection(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	r := resolve(t, t.TempDir(), map[string]string{"model": "chat/x", "base_url": server.URL + "/v1"}, nil, "")
+	var s Shared
+	for range 3 {
+		make1(t, r, func(o *Options) { o.Shared = &s })
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections; want 1", n)
 	}
 }
