@@ -34,6 +34,7 @@ func (p *provider) Enter(ctx context.Context) (leave func(), err error) {
 
 // Stream implements [model.Provider].
 func (p *provider) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+	stream := p.Provider.Stream(ctx, r) // here, since the stack of a stream that waits would keep a copy of r
 	return func(yield func(model.Chunk, error) bool) {
 		var last model.Usage
 		defer func() {
@@ -41,7 +42,7 @@ func (p *provider) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 				p.key.Spend(n)
 			}
 		}()
-		for c, err := range p.Provider.Stream(ctx, r) {
+		for c, err := range stream {
 			if c.Usage != nil {
 				last = *c.Usage
 			}

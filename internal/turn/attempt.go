@@ -317,6 +317,7 @@ type pump struct {
 
 // run passes the chunks of the stream on until the stream or ctx ends.
 func (p *pump) run(ctx context.Context) {
+	defer p.end(ctx) // here, sending would take 200 bytes of the stack for as long as the pump reads
 	var stream iter.Seq2[model.Chunk, error]
 	p.next.err = scope.Guard(func() error {
 		stream = p.provider.Stream(ctx, *p.request)
@@ -325,6 +326,10 @@ func (p *pump) run(ctx context.Context) {
 	if p.next.err == nil {
 		p.next.err = scope.Guard(func() error { return p.read(ctx, stream) })
 	}
+}
+
+// end passes the end of the stream on.
+func (p *pump) end(ctx context.Context) {
 	p.next.ended = true
 	p.send(ctx)
 }
