@@ -37,9 +37,9 @@ type Work struct {
 	// Hurry, if set, ends the drain early when it is closed.
 	Hurry <-chan struct{}
 	// Run runs an attempt and completes it. The attempt must end early if ctx does: its cause
-	// is [ErrShutdown], or an [ErrLost] if the task is another worker's. The channel gets the
-	// name of the requester, once, if the task is cancelled.
-	Run func(ctx context.Context, a Attempt, cancelled <-chan string)
+	// is [ErrShutdown], or an [ErrLost] if the task is another worker's. If the task is cancelled,
+	// cancelled ends with a [*CancelledError].
+	Run func(ctx context.Context, a *Attempt, cancelled context.Context)
 	// Progress, if set, returns how far an attempt is, as a comparable value. An attempt without
 	// progress for hours goes to another worker.
 	Progress func(taskID string) any
@@ -47,6 +47,11 @@ type Work struct {
 
 // ErrLost says that an attempt is over: another has followed it.
 var ErrLost = errors.New("another worker has the task")
+
+// CancelledError says that a task was cancelled, and names the requester.
+type CancelledError struct{ By string }
+
+func (e *CancelledError) Error() string { return "cancelled by " + e.By }
 
 // ErrShutdown says that an attempt ends because its worker does.
 var ErrShutdown = errors.New("the worker shuts down")

@@ -103,7 +103,7 @@ func record(t *testing.T) {
 	killed(t, p)
 	drain, began := make(chan struct{}), make(chan string, 3)
 	short := fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond}
-	first := c.work(e, short, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+	first := c.work(e, short, func(ctx context.Context, _ fleet.Attempt, _ context.Context) *fleet.Result {
 		close(drain)
 		<-ctx.Done()
 		return nil
@@ -112,7 +112,7 @@ func record(t *testing.T) {
 	<-drain
 	first()
 	last := fleet.Work{Worker: "w2", Slots: 8}
-	c.work(e, last, func(_ context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
+	c.work(e, last, func(_ context.Context, a fleet.Attempt, cancelled context.Context) *fleet.Result {
 		return recordedRun(a, cancelled, began)
 	})
 	p.Submit(
@@ -151,13 +151,13 @@ func record(t *testing.T) {
 }
 
 // recordedRun is how a task goes whose history is recorded.
-func recordedRun(a fleet.Attempt, cancelled <-chan string, began chan<- string) *fleet.Result {
+func recordedRun(a fleet.Attempt, cancelled context.Context, began chan<- string) *fleet.Result {
 	switch session := a.Task.Session; {
 	case session == "given-back" && a.Number < 3:
 		return nil
 	case session == "cancelled" || session == "ended-by-others" && a.Task.Input == "1":
 		began <- session
-		<-cancelled
+		<-cancelled.Done()
 		return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted}
 	}
 	return &fleet.Result{Outcome: event.Completed}
@@ -208,7 +208,7 @@ func mortal() error {
 		return err
 	}
 	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar)}).Work(context.Background(), fleet.Work{
-		Worker: "killed", Slots: 1, Run: func(context.Context, fleet.Attempt, <-chan string) {
+		Worker: "killed", Slots: 1, Run: func(context.Context, *fleet.Attempt, context.Context) {
 			fmt.Println(mortalBegan)
 			select {} // until it is killed
 		},

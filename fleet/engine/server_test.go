@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -68,18 +69,18 @@ type run struct{ worker, taskID string }
 func (c *crew) work(
 	e *engine.Engine,
 	w fleet.Work,
-	do func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result,
+	do func(ctx context.Context, a fleet.Attempt, cancelled context.Context) *fleet.Result,
 ) (stop func()) {
 	c.t.Helper()
-	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+	w.Run = func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
 		c.mu.Lock()
 		c.runs = append(c.runs, run{w.Worker, a.TaskID})
 		c.mu.Unlock()
 		r := &fleet.Result{Outcome: event.Completed}
 		if do != nil {
-			r = do(ctx, a, cancelled)
+			r = do(ctx, *a, cancelled)
 		}
-		if err := e.Complete(context.WithoutCancel(ctx), a, r); err != nil {
+		if err := e.Complete(context.WithoutCancel(ctx), *a, r); err != nil {
 			c.t.Error(err)
 		}
 	}
@@ -118,8 +119,8 @@ func several(n int, tenant string) []fleet.Task {
 }
 
 // hold is a run that takes a moment.
-func hold(moment time.Duration) func(context.Context, fleet.Attempt, <-chan string) *fleet.Result {
-	return func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+func hold(moment time.Duration) func(context.Context, fleet.Attempt, context.Context) *fleet.Result {
+	return func(ctx context.Context, _ fleet.Attempt, _ context.Context) *fleet.Result {
 		select {
 		case <-time.After(moment):
 			return &fleet.Result{Outcome: event.Completed}
@@ -202,7 +203,7 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 	c.work(
 		e,
 		fleet.Work{Worker: "w", Slots: 1},
-		func(_ context.Context, a fleet.Attempt, _ <-chan string) *fleet.Result {
+		func(_ context.Context, a fleet.Attempt, _ context.Context) *fleet.Result {
 			if lost == "" {
 				lost = a.TaskID
 				return nil
@@ -229,7 +230,7 @@ func TestALongTurnIsPromoted(t *testing.T) {
 	dial, id := temporalServer.Client(t), temporalServer.Last()+":s"
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"})
 	w := fleet.Work{Worker: "w", Slots: 1}
-	c.work(e, w, func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+	c.work(e, w, func(ctx context.Context, _ fleet.Attempt, _ context.Context) *fleet.Result {
 		for {
 			d, err := dial.DescribeWorkflowExecution(ctx, id, "")
 			if err == nil && d.GetWorkflowExecutionInfo().GetPriority().GetPriorityKey() == 1 {
@@ -254,7 +255,7 @@ func TestDrainEnds(t *testing.T) {
 	stop := c.work(
 		e,
 		fleet.Work{Worker: "w1", Slots: 1, Drain: time.Millisecond},
-		func(ctx context.Context, _ fleet.Attempt, _ <-chan string) *fleet.Result {
+		func(ctx context.Context, _ fleet.Attempt, _ context.Context) *fleet.Result {
 			close(began)
 			<-ctx.Done()
 			if cause := context.Cause(ctx); cause != fleet.ErrShutdown { //nolint:errorlint // it is that one
@@ -285,7 +286,7 @@ func TestACancellationInTemporal(t *testing.T) {
 	c.work(
 		e,
 		fleet.Work{Worker: "w", Slots: 1},
-		func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) *fleet.Result {
+		func(ctx context.Context, a fleet.Attempt, cancelled context.Context) *fleet.Result {
 			if a.TaskID == "s/later" {
 				return &fleet.Result{Outcome: event.Completed}
 			}
@@ -294,9 +295,14 @@ func TestACancellationInTemporal(t *testing.T) {
 			}
 			close(began)
 			select {
-			case by := <-cancelled:
+			case <-cancelled.Done():
 				p.Submit(t, fleet.Task{Session: "s", Input: "later", Prompt: "work"})
-				return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by}
+				by := (*fleet.CancelledError)(nil)
+				if !errors.As(context.Cause(cancelled), &by) {
+					t.Errorf("cancelled with %v", context.Cause(cancelled))
+					return nil
+				}
+				return &fleet.Result{Outcome: event.Aborted, Reason: event.Interrupted, Message: by.By}
 			case <-ctx.Done():
 				return nil
 			}

@@ -20,7 +20,7 @@ func TestATerminatedWorkflow(t *testing.T) {
 	life, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { // ends with life
-		run := func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+		run := func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
 			r := &fleet.Result{Outcome: event.Completed}
 			switch {
 			case a.Cancel != "":
@@ -30,10 +30,10 @@ func TestATerminatedWorkflow(t *testing.T) {
 				select {
 				case <-ctx.Done(): // its heartbeat is refused
 					r = nil
-				case <-cancelled:
+				case <-cancelled.Done():
 				}
 			}
-			if err := e.Complete(context.WithoutCancel(ctx), a, r); (err != nil) != (r == nil) {
+			if err := e.Complete(context.WithoutCancel(ctx), *a, r); (err != nil) != (r == nil) {
 				t.Errorf("%s: %v", a.TaskID, err)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/settle-agent/settle/fleet"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -35,6 +36,9 @@ const (
 //	a heartbeat ─► Claim ─► Run ─► Standing ─► what Postgres says goes to the workflow
 //	    └─ refused, or none for the silence: the attempt ends, and counts as lost
 //
+// The SDK's goroutine ends with the claim (activity.ErrResultPending), and another one runs the attempt: the stack
+// of the first one, with what leads to an activity, takes 16 KB for as long as the activity runs.
+//
 // A process that stood still can find activities in its polls that Temporal has given up. Such
 // a one must not claim its task, which would fence the worker that has it now: so the first
 // heartbeat comes before the claim.
@@ -44,8 +48,8 @@ type turn struct {
 	life   context.Context //nolint:containedctx // the attempt's; its cause is why it ends early
 	end    context.CancelCauseFunc
 
-	once      sync.Once
-	cancelled chan string // the requester; has room for one
+	cancelled context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	cancel    context.CancelCauseFunc
 
 	promoted bool // the session was promoted before the turn began
 
@@ -66,21 +70,51 @@ var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
 
 // turn implements the activity settle.turn.
 func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
-	t := &turn{work: w, taskID: in.TaskID, cancelled: make(chan string, 1)}
-	t.life, t.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer t.end(nil)
-	a, stop, err := t.claim(ctx, in)
-	if stop != nil {
-		defer stop()
-	}
+	t := &turn{work: w, taskID: in.TaskID}
+	t.life, t.end = context.WithCancelCause(context.Background())
+	t.cancelled, t.cancel = context.WithCancelCause(context.Background())
+	info := activity.GetInfo(ctx)
+	a, stop, err := t.claim(&info, in)
 	if err != nil {
+		t.close(stop)
 		return TurnOutput{}, w.engine.private("cannot run a task; Temporal schedules it again", in.TaskID, err)
 	}
+	w.slots.keep()
+	w.ended.Go(func() { // Work waits for it
+		defer w.slots.release()
+		t.run(info.TaskToken, a, stop)
+	})
+	return TurnOutput{}, activity.ErrResultPending
+}
+
+// run runs the claimed attempt, if there is one, and completes the activity.
+func (t *turn) run(token []byte, a *fleet.Attempt, stop func()) {
 	if a != nil {
-		w.Run(t.life, *a, t.cancelled)
+		if err := scope.Guard(func() error { t.work.Run(t.life, a, t.cancelled); return nil }); err != nil {
+			t.work.engine.logger.Error("a turn panicked", "task", t.taskID, "error", err)
+		}
 	}
-	out, err := w.output(context.WithoutCancel(ctx), in.TaskID, a)
-	return out, w.engine.private("cannot read the state of a task; Temporal schedules it again", in.TaskID, err)
+	t.complete(token, a, stop)
+}
+
+// complete ends the heartbeats, and has Temporal know where the task is.
+func (t *turn) complete(token []byte, a *fleet.Attempt, stop func()) {
+	e := t.work.engine
+	out, err := t.work.output(context.Background(), t.taskID, a)
+	t.close(stop)
+	err = e.private("cannot read the state of a task; Temporal schedules it again", t.taskID, err)
+	if err := e.client.CompleteActivity(context.Background(), token, out, err); err != nil {
+		e.logger.Warn("cannot complete a turn in Temporal, which schedules it again", "task", t.taskID, "error", err)
+	}
+}
+
+// close ends what belongs to the attempt, with stop, if it is set.
+func (t *turn) close(stop func()) {
+	if stop != nil {
+		stop()
+	}
+	t.cancel(nil)
+	t.end(nil)
 }
 
 // errPrivate is what Temporal learns of an error of the database, whose text can have addresses and names.
@@ -97,14 +131,14 @@ func (e *Engine) private(message, task string, err error) error {
 
 // claim begins the heartbeats and takes the task; nil if it is not the task's turn. The caller calls
 // stop, unless it is nil.
-func (t *turn) claim(ctx context.Context, in TurnInput) (a *fleet.Attempt, stop func(), err error) {
-	w, info := t.work, activity.GetInfo(ctx)
-	claiming, done := context.WithTimeout(context.WithoutCancel(ctx), info.HeartbeatTimeout)
+func (t *turn) claim(info *activity.Info, in TurnInput) (a *fleet.Attempt, stop func(), err error) {
+	w := t.work
+	claiming, done := context.WithTimeout(context.Background(), info.HeartbeatTimeout)
 	defer done()
-	if !t.begin(claiming, &info) {
+	if !t.begin(claiming, info) {
 		return nil, nil, errStale
 	}
-	beats := t.beat(&info)
+	beats := t.beat(info)
 	if in.Cancel != "" {
 		if err := t.cancelBefore(in); err != nil {
 			return nil, beats, err
@@ -169,9 +203,6 @@ func (w *work) output(ctx context.Context, taskID string, a *fleet.Attempt) (out
 	}
 	return out, nil
 }
-
-// cancel tells the attempt once that its task was cancelled.
-func (t *turn) cancel(by string) { t.once.Do(func() { t.cancelled <- by }) }
 
 // beat sends heartbeats until stop is called, which waits for the last one. Each has a goroutine of its own,
 // since a call to Temporal needs a deep stack, which a turn that waits should not keep.
@@ -278,6 +309,6 @@ func (t *turn) cancelledInTemporal(ctx context.Context) {
 		return
 	}
 	if c.Running {
-		t.cancel(c.By)
+		t.cancel(&fleet.CancelledError{By: c.By})
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// endGrace is how long attempts have, after the drain, to end and to be completed.
+	// endGrace is how long claims have to end after the worker was asked to end.
 	endGrace = time.Minute
 	// stickyTimeout is how long Temporal waits for the worker that has a session's workflow in
 	// memory, before it asks another one.
@@ -41,7 +41,9 @@ type work struct {
 	fleet.Work
 	engine *Engine
 
-	idle atomic.Bool // the last turn began without a wait: no backlog is known
+	idle  atomic.Bool    // the last turn began without a wait: no backlog is known
+	slots *slots         // of turns
+	ended sync.WaitGroup // the turns that run
 
 	mu     sync.Mutex
 	turns  map[string]*turn // by task
@@ -52,7 +54,7 @@ type work struct {
 // Work implements [fleet.Engine]. It needs Temporal only when it runs turns: while Temporal
 // cannot be reached, it tries again.
 func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
-	k := &work{Work: w, engine: e, turns: map[string]*turn{}}
+	k := &work{Work: w, engine: e, slots: newSlots(w.Slots), turns: map[string]*turn{}}
 	worker.SetStickyWorkflowCacheSize(maxCached)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
@@ -74,7 +76,8 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	k.setDraining()
 	stopped := make(chan struct{})
 	loops.Go(func() { k.endAfter(stopped) })
-	s.Stop() // waits until the turns have ended
+	s.Stop() // waits until no turn is claimed any more
+	k.ended.Wait()
 	close(stopped)
 	if err != nil {
 		return fmt.Errorf("the worker cannot continue: %w", err)
@@ -85,12 +88,16 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 // start starts the SDK's worker; none if ctx ends before Temporal answers.
 func (w *work) start(ctx context.Context, fatal chan<- error) (worker.Worker, error) {
 	for {
-		s := worker.New(w.engine.client, w.engine.options.Queue, w.options(func(err error) {
+		o, err := w.options(func(err error) {
 			select {
 			case fatal <- err:
 			default:
 			}
-		}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		s := worker.New(w.engine.client, w.engine.options.Queue, o)
 		s.RegisterWorkflowWithOptions(Session, workflow.RegisterOptions{
 			Name: sessionWorkflow, VersioningBehavior: w.versioning(),
 		})
@@ -99,7 +106,7 @@ func (w *work) start(ctx context.Context, fatal chan<- error) (worker.Worker, er
 		})
 		s.RegisterActivityWithOptions(w.engine.submitScheduled, activity.RegisterOptions{Name: submitActivity})
 		s.RegisterActivityWithOptions(w.turn, activity.RegisterOptions{Name: turnActivity})
-		err := s.Start()
+		err = s.Start()
 		if err == nil {
 			return s, nil
 		}
@@ -123,15 +130,19 @@ func (w *work) versioning() workflow.VersioningBehavior {
 	return workflow.VersioningBehaviorAutoUpgrade
 }
 
-func (w *work) options(fatal func(error)) worker.Options {
+func (w *work) options(fatal func(error)) (worker.Options, error) {
+	others, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{NumActivitySlots: w.Slots})
+	if err != nil {
+		return worker.Options{}, fmt.Errorf("cannot make the worker's slots: %w", err)
+	}
 	o := worker.Options{
-		Identity:                           w.Worker,
-		MaxConcurrentActivityExecutionSize: w.Slots,
-		MaxConcurrentWorkflowTaskPollers:   maxDeciders,
-		DisableEagerActivities:             true, // else a worker runs the turns that it decides about
-		WorkerStopTimeout:                  w.Drain + endGrace,
-		StickyScheduleToStartTimeout:       stickyTimeout,
-		OnFatalError:                       fatal,
+		Identity:                         w.Worker,
+		Tuner:                            tuner{others, w.slots},
+		MaxConcurrentWorkflowTaskPollers: maxDeciders,
+		DisableEagerActivities:           true, // else a worker runs the turns that it decides about
+		WorkerStopTimeout:                endGrace,
+		StickyScheduleToStartTimeout:     stickyTimeout,
+		OnFatalError:                     fatal,
 	}
 	if name := w.engine.options.Deployment; name != "" {
 		o.DeploymentOptions = worker.DeploymentOptions{
@@ -139,7 +150,7 @@ func (w *work) options(fatal func(error)) worker.Options {
 			Version:       worker.WorkerDeploymentVersion{DeploymentName: name, BuildID: w.engine.options.Build},
 		}
 	}
-	return o
+	return o, nil
 }
 
 // add notes a turn that begins, and reports whether it may.
@@ -198,7 +209,7 @@ func (w *work) cancel(taskID, by string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t := w.turns[taskID]; t != nil {
-		t.cancel(by)
+		t.cancel(&fleet.CancelledError{By: by})
 	}
 }
 

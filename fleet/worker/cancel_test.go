@@ -15,12 +15,12 @@ import (
 // single is an engine with one attempt.
 type single struct {
 	fleet.Engine
-	cancelled chan string
+	cancelled context.Context //nolint:containedctx // as the engine's
 	result    chan *fleet.Result
 }
 
 func (e single) Work(ctx context.Context, w fleet.Work) error {
-	w.Run(context.WithoutCancel(ctx), fleet.Attempt{
+	w.Run(context.WithoutCancel(ctx), &fleet.Attempt{
 		TaskID: "s/1", Number: 1, Epoch: 1, Task: fleet.Task{Session: "s", Input: "1", Prompt: "work"},
 	}, e.cancelled)
 	return nil
@@ -40,7 +40,8 @@ func (noLogs) Grant(string, int64) {}
 func TestCancelReachesOpeningsAndTurns(t *testing.T) {
 	for name, whileOpening := range map[string]bool{"opening": true, "turn": false} {
 		t.Run(name, func(t *testing.T) {
-			e := single{cancelled: make(chan string, 1), result: make(chan *fleet.Result, 1)}
+			cancelled, cancel := context.WithCancelCause(t.Context())
+			e := single{cancelled: cancelled, result: make(chan *fleet.Result, 1)}
 			called := make(chan struct{})
 			work, err := tool.New("work", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 				close(called)
@@ -58,7 +59,7 @@ func TestCancelReachesOpeningsAndTurns(t *testing.T) {
 				},
 				Session: func(context.Context, fleet.Attempt) (settle.SessionConfig, error) {
 					if whileOpening {
-						e.cancelled <- "me"
+						cancel(&fleet.CancelledError{By: "me"})
 					}
 					return settle.SessionConfig{
 						Model: model.Config{
@@ -78,7 +79,7 @@ func TestCancelReachesOpeningsAndTurns(t *testing.T) {
 			go func() { ended <- w.Run(t.Context()) }() // it is waited for below
 			if !whileOpening {
 				<-called
-				e.cancelled <- "me"
+				cancel(&fleet.CancelledError{By: "me"})
 			}
 			r := <-e.result
 			if r == nil || r.Outcome != event.Aborted || r.Reason != event.Interrupted {

@@ -63,7 +63,7 @@ type silent struct {
 
 func (s silent) Work(ctx context.Context, w fleet.Work) error {
 	run := w.Run
-	w.Run = func(ctx context.Context, a fleet.Attempt, cancelled <-chan string) {
+	w.Run = func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
 		run(ctx, a, cancelled)
 		select {
 		case <-s.dead:

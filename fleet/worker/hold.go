@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -33,10 +32,7 @@ func (h holder) Approve(ctx context.Context, call settle.Approval) error {
 	case call.Text == "":
 		return denied(call, "it is too long to be shown to a person", "")
 	}
-	select {
-	case h.run.question <- struct{}{}:
-	default: // an earlier call has asked
-	}
+	h.run.watchHeld(ctx)
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
@@ -55,10 +51,10 @@ func denied(call settle.Approval, policy, why string) error {
 // starts soon after its call has ended, or has asked.
 const hookDelay = 500 * time.Millisecond
 
-// untilHeld returns a channel that is closed when the turn only waits for a person.
-func (r *run) untilHeld(ctx context.Context, s *settle.Session) <-chan struct{} {
-	held := make(chan struct{})
-	end := sync.OnceFunc(func() { close(held) })
+// watchHeld ends the wait for the turn with [errHeld] when the turn only waits for a person. It returns when
+// ctx has ended, or the session.
+func (r *run) watchHeld(ctx context.Context) {
+	s := r.session.Load()
 	look := func() (seq uint64, waits bool) {
 		s.View(func(state event.State) { seq, waits = state.Seq, waitsOnly(state) })
 		return seq, waits
@@ -67,26 +63,22 @@ func (r *run) untilHeld(ctx context.Context, s *settle.Session) <-chan struct{} 
 		seq, waits := look()
 		switch {
 		case waits && !r.hooks:
-			end()
+			r.hold(errHeld)
 		case waits:
 			time.AfterFunc(hookDelay, func() { // a later event checks again
 				if now, still := look(); still && now == seq && ctx.Err() == nil {
-					end()
+					r.hold(errHeld)
 				}
 			})
 		}
 		return seq
 	}
-	seq := check()
-	go func() { // ends with ctx, which ends with the attempt, or with the session
-		for _, err := range s.Events(ctx, seq) {
-			if err != nil {
-				return
-			}
-			check()
+	for _, err := range s.Events(ctx, check()) {
+		if err != nil {
+			return
 		}
-	}()
-	return held
+		check()
+	}
 }
 
 // waitsOnly reports whether all that is open in the turn waits for a person. A hook that runs ends first, such as one

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,29 +40,27 @@ type run struct {
 
 	session atomic.Pointer[settle.Session] // while it is open
 
-	once      sync.Once
-	cancelled <-chan string // the engine's: who asked for the task's end, once
-	cancel    chan string   // the same while the session is opened, or from before; has room for one
-	requested chan struct{} // closed when a cancellation was requested
-	question  chan struct{} // has a value when a call needs a person; has room for one
-	hooks     bool          // the session has hooks; set before it is opened
-	waits     waits
+	cancelled context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	cancel    context.CancelCauseFunc
+
+	unheld context.Context //nolint:containedctx // ends with life, or with errHeld
+	hold   context.CancelCauseFunc
+	hooks  bool // the session has hooks; set before it is opened
+	waits  waits
 }
 
-func newRun(w *Worker, a fleet.Attempt, cancelled <-chan string) *run {
+func newRun(w *Worker, a fleet.Attempt, cancelled context.Context) *run {
 	r := &run{
-		worker:    w,
-		attempt:   a,
-		done:      make(chan struct{}),
-		cancelled: cancelled,
-		cancel:    make(chan string, 1),
-		requested: make(chan struct{}),
-		question:  make(chan struct{}, 1),
+		worker:  w,
+		attempt: a,
+		done:    make(chan struct{}),
 	}
 	r.logger = w.logger.With("task", a.TaskID, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
+	r.unheld, r.hold = context.WithCancelCause(r.life)
+	r.cancelled, r.cancel = context.WithCancelCause(cancelled)
 	if a.Cancel != "" {
-		r.interrupt(a.Cancel)
+		r.cancel(&fleet.CancelledError{By: a.Cancel})
 	}
 	return r
 }
@@ -80,12 +77,16 @@ func (r *run) lose(err error) { r.end(&lostError{err}) }
 // stop ends the attempt and gives the task back.
 func (r *run) stop(err error) { r.end(err) }
 
-// interrupt ends the task, for who asked for that.
-func (r *run) interrupt(by string) { r.once.Do(func() { r.cancel <- by; close(r.requested) }) }
+// cancellation returns the task's cancellation; nil if none was requested.
+func (r *run) cancellation() (requested *fleet.CancelledError) {
+	errors.As(context.Cause(r.cancelled), &requested)
+	return requested
+}
 
 // run runs the attempt to its end. Its functions keep little on the stack of a turn that waits.
 func (r *run) run(ctx context.Context) {
 	defer r.end(nil)
+	defer r.cancel(nil)
 	ended := r.count()
 	result, err := r.work(ctx)
 	ended(r.complete(ctx, result, err))
@@ -177,20 +178,11 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 }
 
 // openApart opens the session in a goroutine of its own, which it waits for: what opens a session needs a deep
-// stack, which a turn that waits for a model should not keep. A cancellation ends what the opening waits for.
-func (r *run) openApart(ctx context.Context) (opening, error) {
-	var (
-		o   opening
-		err error
-	)
+// stack, which a turn that waits for a model should not keep.
+func (r *run) openApart(ctx context.Context) (o opening, err error) {
 	done := make(chan error, 1)
 	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
-	select {
-	case by := <-r.cancelled:
-		r.interrupt(by)
-		err = <-done
-	case err = <-done:
-	}
+	err = <-done
 	return o, err
 }
 
@@ -280,13 +272,8 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	case r.attempt.Cancel != "":
 		return p.cancelled(r.attempt.Cancel), nil
 	}
-	if request := (*askedError)(nil); errors.As(err, &request) {
-		return p.cancelled(request.by), nil
-	}
-	select {
-	case by := <-r.cancel:
-		return p.cancelled(by), nil
-	default:
+	if requested := r.cancellation(); requested != nil {
+		return p.cancelled(requested.By), nil
 	}
 	if cause := spent(err); cause != nil {
 		return p.ended(cause), nil
@@ -441,40 +428,34 @@ func (r *run) reattach(s *settle.Session) string {
 	return text.String()
 }
 
-// await waits for the turn's end; after a cancellation of the task, for the end of the
-// interrupt. A turn that only waits for a person is [errHeld].
+// await waits for the turn's end, which a cancellation of the task interrupts. A turn that only waits for a
+// person is [errHeld]. It waits in this goroutine, since each goroutine of a turn that waits has a stack.
 func (r *run) await(s *settle.Session, turn *settle.Turn) error {
-	ended := make(chan error, 1)
-	// It ends with the turn, or with the attempt's life.
-	go func() {
-		_, err := turn.Wait(r.life)
-		ended <- err
-	}()
-	looking, stop := context.WithCancel(r.life)
-	defer stop()
-	var held <-chan struct{}
-	for {
-		select {
-		case err := <-ended:
-			return r.turnError(err)
-		case by := <-r.cancel:
-			return r.interruptTurn(s, turn, by, ended)
-		case by := <-r.cancelled:
-			return r.interruptTurn(s, turn, by, ended)
-		case <-r.question:
-			held = r.untilHeld(looking, s)
-		case <-held:
-			return errHeld
-		}
+	interrupted := make(chan struct{})
+	uninterrupted := context.AfterFunc(r.cancelled, func() {
+		defer close(interrupted)
+		r.interrupt(s, turn)
+	})
+	_, err := turn.Wait(r.unheld)
+	if !uninterrupted() {
+		<-interrupted // it ends with the turn, or with the attempt's life
 	}
+	if err != nil && errors.Is(context.Cause(r.unheld), errHeld) {
+		return errHeld
+	}
+	return r.turnError(err)
 }
 
-// interruptTurn interrupts the turn for the requester and waits for its end.
-func (r *run) interruptTurn(s *settle.Session, turn *settle.Turn, by string, ended <-chan error) error {
-	if _, err := s.Interrupt(r.life, settle.Interruption{By: by, Input: turn.Input()}); err != nil {
+// interrupt interrupts the turn for the requester of the task's cancellation.
+func (r *run) interrupt(s *settle.Session, turn *settle.Turn) {
+	requested := r.cancellation()
+	if requested == nil {
+		return
+	}
+	i := settle.Interruption{By: requested.By, Input: turn.Input()}
+	if _, err := s.Interrupt(r.life, i); err != nil {
 		r.logger.Warn("cannot interrupt the turn", "error", err)
 	}
-	return r.turnError(<-ended)
 }
 
 // turnError returns the error of a turn that has ended, with the error of its wait: nil if the log has its ending.

@@ -31,19 +31,11 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	}
 	ctx, cancel := context.WithCancel(r.life)
 	defer cancel()
-	go func() { // ends with ctx
-		select {
-		case <-r.requested:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(r.cancelled, cancel)()
 	place, err := r.worker.config.Workspaces.Prepare(ctx, a)
 	if err != nil {
-		select {
-		case by := <-r.cancel:
-			err = &askedError{by}
-		default:
+		if requested := r.cancellation(); requested != nil {
+			err = requested
 		}
 		return a, nil, err
 	}
@@ -53,11 +45,6 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	a.Task.Dir = place.Dir
 	return a, &place, nil
 }
-
-// askedError reports that the task was cancelled before it began.
-type askedError struct{ by string }
-
-func (e *askedError) Error() string { return "cancelled by " + e.by }
 
 // keep stores the state of the workspace after the last process in it has ended: also if
 // the task continues on another worker, unless that worker has it already.
