@@ -8,7 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/tool/family"
 	"github.com/settle-agent/settle/tool/mcp"
@@ -135,8 +135,8 @@ func providerOf(model string) string {
 // removedTools returns settle's names of a tool that a definition takes away. A patch also
 // writes and edits; in opencode's permissions, edit stands for every change of a file.
 func removedTools(format skills.Format, name string) []string {
-	if strings.HasPrefix(name, "mcp__") {
-		of := cmp.Or(strings.TrimSuffix(config.MCPTool(name), mcp.Separator+"*"), "*")
+	if strings.HasPrefix(name, claudecode.ServerPrefix) {
+		of := cmp.Or(strings.TrimSuffix(claudecode.ServerTool(name), mcp.Separator+"*"), "*")
 		names := []string{of + mcp.Separator + "*"} // the name of a server can contain the separator too
 		if strings.Contains(of, mcp.Separator) {
 			names = append(names, of)
@@ -176,7 +176,7 @@ func settleTools(name string) []string {
 	case task.Name, "Task", "Agent":
 		return task.Names()
 	}
-	if of := config.MCPTool(name); of != "" {
+	if of := claudecode.ServerTool(name); of != "" {
 		return []string{of}
 	}
 	if own := family.ToolOf(name); own == "shell" {

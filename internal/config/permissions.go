@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -19,47 +20,17 @@ type claudePermissions struct {
 	Deny  []string `json:"deny"`
 }
 
-// claudeTool returns settle's tool for the name in a rule of Claude Code; "" if settle has
-// none. There, a rule for Edit also covers all other tools that change files.
-func claudeTool(name string) string {
-	switch name {
-	case "Bash":
-		return "shell"
-	case "Read":
-		return "read"
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+// ruleTool returns settle's tool for the name in a rule of Claude Code; "" if settle cannot use
+// the rule. There, a rule for Edit also covers all other tools that change files.
+func ruleTool(name string) string {
+	switch tool := claudecode.Tool(name); tool {
+	case "write":
 		return "edit"
-	case "Glob":
-		return "glob"
-	case "Grep":
-		return "grep"
-	case "LS":
-		return "list"
-	case "WebFetch":
-		return "web_fetch"
-	case "WebSearch":
-		return "web_search"
-	case "Task", "Agent":
-		return "task"
-	case "Skill":
-		return "skill"
-	case "TodoWrite":
-		return "plan"
-	}
-	return MCPTool(name)
-}
-
-// MCPTool returns settle's pattern for the tools of MCP servers that a name of Claude Code
-// means: mcp__SERVER__TOOL or mcp__SERVER; "" if it is no such name, or means all servers.
-func MCPTool(name string) string {
-	of, ok := strings.CutPrefix(name, "mcp__")
-	if !ok || of == "" || of == "*" {
+	case "job", "ask_user", "propose_plan", "mcp_resources": // a rule for the tool would mean more calls
 		return ""
+	default:
+		return tool
 	}
-	if !strings.Contains(of, "__") {
-		of += "__*"
-	}
-	return of
 }
 
 // ClaudePattern converts the text in the parentheses of a rule of Claude Code to a pattern
@@ -95,7 +66,7 @@ func ClaudePattern(tool, content, dir string) string {
 // that the parentheses can match.
 func claudeRule(text, dir string) (Rule, bool) {
 	name, content, scoped := strings.Cut(strings.TrimSpace(text), "(")
-	r := Rule{Tool: claudeTool(name), Imported: true}
+	r := Rule{Tool: ruleTool(name), Imported: true}
 	if content = strings.TrimSuffix(content, ")"); !scoped || content == "*" || content == "**" {
 		return r, r.Tool != ""
 	}

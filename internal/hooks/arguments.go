@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -15,16 +16,15 @@ type alias struct {
 	path         bool // other agents use an absolute path
 }
 
-func aliases(tool string) []alias {
-	switch tool {
-	case "shell":
-		return []alias{{own: "timeout_ms", foreign: "timeout"}, {own: "background", foreign: "run_in_background"}}
-	case "read", "write", "edit":
-		return []alias{{own: "path", foreign: "file_path", path: true}}
-	case "apply_patch":
+func aliases(tool string) (list []alias) {
+	if tool == "apply_patch" { // a tool of Codex
 		return []alias{{own: "input", foreign: "command"}}
 	}
-	return nil
+	pairs, path := claudecode.Arguments(tool)
+	for _, pair := range pairs {
+		list = append(list, alias{own: pair[0], foreign: pair[1], path: pair[0] == path})
+	}
+	return list
 }
 
 // object is a JSON object that keeps its values as they were written.
@@ -130,8 +130,8 @@ type patchedFile struct {
 // change. If the patch does not parse, there is one file without a path that any editor could change.
 func patched(arguments string) (files []patchedFile) {
 	const tool = "apply_patch"
-	edits, writes := append(others("edit"), tool), append(others("write"), tool)
-	editors := append(others("write"), edits...)
+	edits, writes := append(claudecode.Names("edit"), tool), append(claudecode.Names("write"), tool)
+	editors := append(claudecode.Names("write"), edits...)
 	var args file.PatchArguments
 	err := json.Unmarshal([]byte(arguments), &args)
 	changes, parseErr := file.PatchChanges(args.Input)

@@ -58,6 +58,44 @@ func TestHooksReceiveEveryFileOfPatch(t *testing.T) {
 	}
 }
 
+// Hooks written for Claude Code name its tools, of which several are one tool of settle.
+func TestHooksMatchNamesOfClaudeCode(t *testing.T) {
+	for _, c := range []struct{ matcher, tool, arguments, want string }{
+		{"AskUserQuestion", "ask_user", `{"questions":[]}`, `AskUserQuestion {"questions":[]}`},
+		{"ExitPlanMode", "propose_plan", `{"plan":"p"}`, `ExitPlanMode {"plan":"p"}`},
+		{
+			"KillShell", "job", `{"action":"kill","job":"job1"}`,
+			`KillShell {"action":"kill","bash_id":"job1","job":"job1","shell_id":"job1","task_id":"job1"}`,
+		},
+		{"KillShell", "job", `{"action":"read","job":"job1"}`, ""},
+		{"KillBash|TaskStop", "job", `{"action":"kill"}`, `KillBash {"action":"kill"}`},
+		{"BashOutput", "job", `{"action":"read"}`, `BashOutput {"action":"read"}`},
+		{"BashOutput", "job", `{"action":"kill"}`, ""},
+		{"TaskOutput", "job", `{"action":"wait"}`, `TaskOutput {"action":"wait"}`},
+		{"", "job", `{"action":"list"}`, `job {"action":"list"}`},
+		{"job", "job", `{"action":"kill"}`, `job {"action":"kill"}`},
+		{
+			"Skill", "skill", `{"arguments":"a","name":"n"}`,
+			`Skill {"args":"a","arguments":"a","name":"n","skill":"n"}`,
+		},
+		{"Agent", "task", `{"agent":"look"}`, `Agent {"agent":"look","subagent_type":"look"}`},
+		{"Grep", "grep", `{"limit":7}`, `Grep {"head_limit":7,"limit":7}`},
+	} {
+		b := newBench(t, before(c.matcher, "x"))
+		if _, err := b.set.Before(t.Context(), call(c.tool, c.arguments)); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, in := range b.runner.inputs {
+			input, _ := json.Marshal(in["tool_input"])
+			got += fmt.Sprintf("%v %s", in["tool_name"], input)
+		}
+		if got != c.want {
+			t.Errorf("%q received of %s %s: %q, want %q", c.matcher, c.tool, c.arguments, got, c.want)
+		}
+	}
+}
+
 // A hook of a server's tool runs also if the model calls the tool through tool_call. A hook of tool_call receives the
 // whole call.
 func TestHooksOfServerToolRunThroughToolCall(t *testing.T) {

@@ -11,7 +11,7 @@
 // The log records the failure of any other hook, and the session continues.
 //
 // Read set.go first: it has the configured hooks. occasion.go has what a hook receives,
-// names.go and arguments.go the names of other agents for settle's tools, run.go one run and
+// names.go and arguments.go the names and arguments that hooks know for settle's tools, run.go one run and
 // its record, answer.go a hook's answer, verdict.go the combined answers, blocking.go the
 // rounds in which every blocking hook sees the final call, and process.go the command.
 //

@@ -4,25 +4,26 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/config/claudecode"
 )
 
 // claudeForms are the tools of Claude Code
 // (https://code.claude.com/docs/en/tools-reference) and the text editor of the API
 // (https://platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool).
 func claudeForms() []*form {
-	file := [][2]string{{"path", "file_path"}}
+	renames := func(tool string) [][2]string {
+		pairs, _ := claudecode.Arguments(tool)
+		return pairs
+	}
+	file, taskNames := renames("read"), renames("task")
 	words := strings.NewReplacer("use edit", "use Edit", "use glob", "use Glob", "use grep", "use Grep",
 		`&", background`, `&", run_in_background`).Replace
 	editor := &form{tool: "edit", read: readEditor}
-	taskNames := [][2]string{{"background", "run_in_background"}, {"agent", "subagent_type"}}
 	return []*form{
 		{
 			name: "Bash", tool: "shell", offered: true, description: words,
-			renames: [][2]string{
-				{"timeout_ms", "timeout"},
-				{"background", "run_in_background"},
-				{"outside", "dangerouslyDisableSandbox"},
-			},
+			renames: renames("shell"),
 			omitted: []string{"workdir", "release", "tty", "yield_ms"}, write: writeBash,
 		},
 		{name: "Read", tool: "read", offered: true, description: words, renames: file, ignored: []string{"pages"}},
@@ -31,13 +32,7 @@ func claudeForms() []*form {
 		{name: "Glob", tool: "glob", offered: true, description: words, omitted: []string{"limit"}},
 		{
 			name: "Grep", tool: "grep", offered: true, schema: grepSchema, ignored: []string{"-n"},
-			renames: [][2]string{
-				{"ignore_case", "-i"},
-				{"context", "-C"},
-				{"limit", "head_limit"},
-				{"show", "output_mode"},
-			},
-			read: readGrep, write: writeGrep,
+			renames: append(renames("grep"), [2]string{"show", "output_mode"}), read: readGrep, write: writeGrep,
 		},
 		{
 			name:    "TodoWrite",
@@ -66,7 +61,7 @@ func claudeForms() []*form {
 		{
 			name: "Agent", tool: "task", renames: taskNames, optional: []string{"agent"}, read: readTask,
 		},
-		{name: "Skill", tool: "skill", offered: true, renames: [][2]string{{"name", "skill"}, {"arguments", "args"}}},
+		{name: "Skill", tool: "skill", offered: true, renames: renames("skill")},
 		{name: "WebFetch", tool: "web_fetch", ignored: []string{"prompt"}},
 		{name: "WebSearch", tool: "web_search", offered: true},
 		{name: "LS", tool: "list", ignored: []string{"ignore"}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/family"
 )
@@ -33,6 +34,19 @@ func TestPlainAgentWithDefinition(t *testing.T) {
 		}
 		if c := family.New("claude", "", set).Read("Task", sent); c.Err != nil || c.Arguments != want {
 			t.Errorf("%s: %s, want %s (%v)", kinds, c.Arguments, want, c.Err)
+		}
+	}
+}
+
+// Hooks and rules know each tool under the name with which a model calls it.
+func TestNamesAgreeWithHooksAndRules(t *testing.T) {
+	for _, name := range []string{
+		"Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "TodoWrite", "AskUserQuestion",
+		"ExitPlanMode", "Task", "Agent", "Skill", "WebFetch", "WebSearch", "BashOutput", "TaskOutput", "KillShell",
+		"KillBash", "TaskStop",
+	} {
+		if got, want := claudecode.Tool(name), family.ToolOf(name); got != want || want == "" {
+			t.Errorf("%s is %q in rules, %q in calls", name, got, want)
 		}
 	}
 }

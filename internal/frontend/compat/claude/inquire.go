@@ -11,9 +11,6 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 )
 
-// askName is the tool of Claude Code that asks the user.
-const askName = "AskUserQuestion"
-
 // inquire has the client ask its user the model's questions, in its canUseTool callback.
 func (d *driver) inquire(c toolCall, questions []event.Question) asker.SentQuestion {
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {

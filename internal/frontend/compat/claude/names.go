@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/internal/jsonrpc"
-	"github.com/settle-agent/settle/tool/ask"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
-	"github.com/settle-agent/settle/tool/web"
 )
 
 // alias is a tool of settle's as clients of Claude's know it.
@@ -21,8 +20,8 @@ type alias struct {
 	// also are further names that clients have for it, or for something that
 	// it does as well: taken wherever a client names tools.
 	also []string
-	// fields are Claude's names of arguments where they differ from settle's.
-	fields map[string]string
+	// fields are settle's and Claude's names of arguments where they differ.
+	fields [][2]string
 	// each are Claude's names of the fields of a list's members, where an argument
 	// is a list. A field that has several is under each of them.
 	each map[string][]string
@@ -34,71 +33,31 @@ type alias struct {
 	fixed map[string]any
 }
 
-// aliases is the table of tools. Tools that are not in it keep their name.
-func aliases() []alias {
-	return []alias{
-		{
-			settle: "shell", claude: "Bash",
-			fields: map[string]string{"timeout_ms": "timeout", "background": "run_in_background"},
-		},
-		{settle: "job", claude: "Job", also: []string{"BashOutput", "KillBash", "KillShell", "TaskOutput", "TaskStop"}},
-		{settle: "read", claude: "Read", path: "path", fields: map[string]string{"path": "file_path"}},
-		{settle: "write", claude: "Write", path: "path", fields: map[string]string{"path": "file_path"}},
-		{
-			settle: "edit",
-			claude: "Edit",
-			also:   []string{"MultiEdit"},
-			path:   "path",
-			fields: map[string]string{"path": "file_path"},
-		},
-		{settle: "apply_patch", claude: "ApplyPatch", also: []string{"Edit", "MultiEdit", "Write"}},
-		{settle: "glob", claude: "Glob", path: "path"},
-		{
-			settle: "grep", claude: "Grep", path: "path",
-			fields: map[string]string{"ignore_case": "-i", "context": "-C", "limit": "head_limit"},
-			fixed:  map[string]any{"output_mode": "content"},
-		},
-		{settle: "list", claude: "LS", path: "path"},
-		{
-			settle: task.Name,
-			claude: "Task",
-			also:   []string{"Agent"},
-			fields: map[string]string{
-				"background": "run_in_background", "agent": "subagent_type",
-			},
-			fixed: map[string]any{"subagent_type": plainAgent},
-		},
-		{settle: ask.Name, claude: askName},
-		{settle: plan.ProposeName, claude: "ExitPlanMode"},
-		{settle: web.FetchName, claude: "WebFetch"},
-		{settle: web.SearchName, claude: "WebSearch"},
-		{
-			settle: plan.Name,
-			claude: "TodoWrite",
-			fields: map[string]string{"plan": "todos"},
-			each:   map[string][]string{"step": {"content", "activeForm"}},
-		},
-	}
-}
-
 // plainAgent is Claude's name of an agent of no kind.
 const plainAgent = "general-purpose"
 
 // aliasOf returns how clients know a tool of settle's.
 func aliasOf(settle string) alias {
-	for _, a := range aliases() {
-		if a.settle == settle {
-			return a
-		}
+	a := alias{settle: settle, claude: settle}
+	a.fields, a.path = claudecode.Arguments(settle)
+	if names := claudecode.Names(settle); len(names) > 0 {
+		a.claude, a.also = names[0], names[1:]
 	}
-	if strings.Contains(settle, mcp.Separator) {
-		return alias{settle: settle, claude: serverPrefix + settle}
+	switch settle {
+	case "job": // Claude's tools for one action cannot show the others
+		a.claude, a.also, a.fields = "Job", claudecode.Names(settle), nil
+	case "apply_patch":
+		a.claude, a.also = "ApplyPatch", []string{"Edit", "MultiEdit", "Write"}
+	case "grep":
+		a.fixed = map[string]any{"output_mode": "content"}
+	case task.Name:
+		a.fixed = map[string]any{"subagent_type": plainAgent}
+	case plan.Name:
+		a.fields = [][2]string{{"plan", "todos"}}
+		a.each = map[string][]string{"step": {"content", "activeForm"}}
 	}
-	return alias{settle: settle, claude: settle}
+	return a
 }
-
-// serverPrefix is what the names of servers' tools begin with for clients.
-const serverPrefix = "mcp__"
 
 // known returns how clients know a call: its tool and arguments, as the model wrote
 // them. One that goes through another tool is a call of a server's.
@@ -109,25 +68,19 @@ func known(name, arguments string) (alias, string) {
 	return aliasOf(name), arguments
 }
 
-// named reports whether a client that says the name means the tool.
-func (a alias) named(name string) bool { return a.claude == name || slices.Contains(a.also, name) }
-
 // toolsNamed returns settle's tools for a name that a client has; none if
 // settle has no such tool.
-func toolsNamed(name string) []string {
-	if of, ok := strings.CutPrefix(name, serverPrefix); ok && of != "" && of != "*" {
-		if !strings.Contains(of, mcp.Separator) {
-			of += mcp.Separator + "*"
-		}
-		return []string{of}
+func toolsNamed(name string) (tools []string) {
+	if tool := claudecode.Tool(name); tool != "" {
+		tools = append(tools, tool)
 	}
-	var out []string
-	for _, a := range aliases() {
-		if a.named(name) {
-			out = append(out, a.settle)
+	for _, tool := range []string{"job", "apply_patch"} {
+		a := aliasOf(tool)
+		if (a.claude == name || slices.Contains(a.also, name)) && !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
 		}
 	}
-	return out
+	return tools
 }
 
 // input translates the model's arguments for a client. A value that is not a JSON object
@@ -142,8 +95,8 @@ func (a alias) input(arguments, dir string) map[string]any {
 		if path, isText := value.(string); isText && name == a.path && path != "" && !strings.HasPrefix(path, "~") {
 			value = toolview.Absolute(dir, path)
 		}
-		if to := a.fields[name]; to != "" {
-			name = to
+		if n := slices.IndexFunc(a.fields, func(f [2]string) bool { return f[0] == name }); n >= 0 {
+			name = a.fields[n][1]
 		}
 		out[name] = translated(value, a.member)
 	}
@@ -157,17 +110,13 @@ func (a alias) input(arguments, dir string) map[string]any {
 
 // arguments is the inverse of input.
 func (a alias) arguments(input map[string]any) string {
-	back := map[string]string{}
-	for ours, theirs := range a.fields {
-		back[theirs] = ours
-	}
 	out := map[string]any{}
 	for name, value := range input {
 		if fixed, ok := a.fixed[name]; ok && fixed == value {
 			continue
 		}
-		if to := back[name]; to != "" {
-			name = to
+		if n := slices.IndexFunc(a.fields, func(f [2]string) bool { return f[1] == name }); n >= 0 {
+			name = a.fields[n][0]
 		}
 		out[name] = translated(value, a.memberBack)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/config/claudecode"
 )
 
 // The permission modes, by the names that clients have for them.
@@ -84,14 +85,11 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 		name, content, scoped := strings.Cut(spec, "(")
 		content = strings.TrimSuffix(content, ")")
 		tools := toolsNamed(name)
-		if name == "NotebookEdit" {
-			tools = []string{"edit"}
-		}
 		if len(tools) == 0 {
 			out.unknown = append(out.unknown, spec)
 			continue
 		}
-		if (!scoped || content == "*") && !strings.HasPrefix(name, serverPrefix) { // those are offered
+		if (!scoped || content == "*") && !strings.HasPrefix(name, claudecode.ServerPrefix) { // those are offered
 			out.allTools = append(out.allTools, tools...)
 			if name == "Bash" {
 				out.allTools = append(out.allTools, "job")

@@ -88,7 +88,7 @@ func TestInitHasWhatTheSessionHas(t *testing.T) {
 		[]any{"general-purpose", "look"},
 		[]any{map[string]any{"name": "demo", "path": "/p"}},
 		[]any{
-			"Bash", "Job", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "skill", "WebFetch",
+			"Bash", "Job", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "Skill", "WebFetch",
 			"ExitPlanMode", "Task", "check_task", "message_task", "cancel_task",
 		},
 	}
