@@ -161,7 +161,7 @@ func fields(raw string) ([]field, error) {
 // hasChanges reports whether the detail has the complete change.
 func (d detail) hasChanges() bool {
 	for _, f := range d.Files {
-		if f.Cut || f.Diff == "" && f.Kind != "move" {
+		if f.Cut {
 			return false
 		}
 	}
@@ -174,7 +174,15 @@ func (d detail) changes(b *strings.Builder) {
 		if f.From != "" {
 			name = f.From + " -> " + f.Path
 		}
-		block(b, f.Kind+" "+name, f.Diff)
+		text := f.Diff
+		switch {
+		case text != "":
+		case f.Kind == "update":
+			text = "(no change)"
+		case f.Kind != "move":
+			text = "(an empty file)"
+		}
+		block(b, f.Kind+" "+name, text)
 	}
 }
 

@@ -56,6 +56,11 @@ func TestText(t *testing.T) {
 				`{"files":[{"path":"a.go","kind":"update","diff":"--- a/a.go\n+++ b/a.go\n@@\n-x\n+y\n"},{"path":"b","from":"c","kind":"move"},{"path":"d","kind":"delete","diff":"-z\n"}]}`)},
 			"apply_patch\n  update a.go:\n      --- a/a.go\n      +++ b/a.go\n      @@\n      -x\n      +y\n  move c -> b:\n\n  delete d:\n      -z",
 		},
+		"changes without lines": {
+			question.Call{Tool: "write", Dir: "/w", Arguments: `{"path":"a","content":"x"}`, Detail: json.RawMessage(
+				`{"files":[{"path":"a","kind":"update"},{"path":"b","kind":"create"},{"path":"c","kind":"delete"}]}`)},
+			"write\n  update a:\n      (no change)\n  create b:\n      (an empty file)\n  delete c:\n      (an empty file)",
+		},
 		"a change that cannot be shown, and fails": {
 			question.Call{Tool: "edit", Dir: "/w", Arguments: `{"path":".env","old_string":"A=1\nB=2","new_string":"A=2"}`, Detail: json.RawMessage(
 				`{"files":[{"path":".env","kind":"update","cut":true}],"error":"it is not there"}`)},

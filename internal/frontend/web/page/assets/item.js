@@ -291,7 +291,8 @@ export function fileChange(f, open = false) {
   const head = [
     h("span", { class: "path" }, f.from && f.from !== f.path ? `${named(f.from)} \u2192 ${named(f.path)}` : named(f.path)),
     kind && h("span", { class: "faint" }, kind),
-    h("span", { class: "counts" }, h("span", { class: "plus" }, `+${f.added}`), " ", h("span", { class: "minus" }, `\u2212${f.removed}`)),
+    f.kind === "update" && !f.diff && !f.cut ? h("span", { class: "faint" }, "no change")
+      : h("span", { class: "counts" }, h("span", { class: "plus" }, `+${f.added}`), " ", h("span", { class: "minus" }, `\u2212${f.removed}`)),
   ];
   if (!f.diff) return h("div", { class: "file" }, h("div", { class: "file-head" }, head));
   const long = f.diff.split("\n").length > OPEN_DIFF;
