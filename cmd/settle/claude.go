@@ -184,7 +184,7 @@ func (f *claudeFlags) serve(cmd *cobra.Command, s *streams, args []string) (int,
 	defer in.release()
 	switch {
 	case f.Input != claude.StreamJSON:
-		if f.Prompt, err = oneturn.Prompt(in.ctx, args, s.stdin, isTerminal(s.stdin)); err != nil {
+		if f.Prompt, _, err = oneturn.Prompt(in.ctx, args, s.stdin, isTerminal(s.stdin)); err != nil {
 			return 0, in.instead(errors.Join(err, warned(f.Warnings)))
 		}
 	case len(args) > 0:

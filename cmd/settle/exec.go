@@ -312,7 +312,7 @@ func (f *execFlags) options(in *protocolServer, s *streams, words exec.Arguments
 	if o.Schema, err = readSchema(f.schema); err != nil {
 		return o, err
 	}
-	if o.Prompt, err = oneturn.Prompt(in.ctx, words.Prompt, s.stdin, isTerminal(s.stdin)); err != nil {
+	if o.Prompt, _, err = oneturn.Prompt(in.ctx, words.Prompt, s.stdin, isTerminal(s.stdin)); err != nil {
 		return o, err
 	}
 	if f.output != "" {

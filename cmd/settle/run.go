@@ -85,6 +85,8 @@ type runFlags struct {
 	// held is the held call that is approved; nil for a prompt. work is the mode that a flag chooses for the
 	// work on a held plan; empty for none.
 	held *store.HeldCall
+	// bare reports that standard input was an empty pipe beside the prompt.
+	bare bool
 	work string
 	// review is the turn of a review; nil for another turn.
 	review *reviewTurn
@@ -414,7 +416,9 @@ func (f *runFlags) run(cmd *cobra.Command, s *streams, args []string) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	options.Config = a.Session
+	if options.Config = a.Session; f.bare {
+		options.Notes = append(options.Notes, "standard input was empty, so the model receives only the prompt")
+	}
 	if options.Expand = expansion(a); f.resumeCrashed {
 		options.Expand, options.Continue = nil, oneturn.Unfinished
 	}
@@ -448,7 +452,9 @@ func (f *runFlags) prompt(ctx context.Context, s *streams, args []string, p runP
 	case f.held != nil:
 		return "", nil
 	case !f.resumeCrashed:
-		return oneturn.Prompt(ctx, args, s.stdin, isTerminal(s.stdin))
+		text, bare, err := oneturn.Prompt(ctx, args, s.stdin, isTerminal(s.stdin))
+		f.bare = bare
+		return text, err
 	case len(args) > 0:
 		return "", &oneturn.UsageError{Message: "--resume-crashed and a prompt: give one of them"}
 	}

@@ -32,8 +32,9 @@ func (e *UsageError) Error() string { return e.Message }
 
 // Prompt builds the prompt from the arguments and standard input. The argument "-", or no
 // argument, is replaced by the input; beside a prompt, the input is context. terminal says
-// that standard input is a terminal, which Prompt does not read.
-func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (string, error) {
+// that standard input is a terminal, which Prompt does not read. bare reports that a pipe beside the prompt
+// ended without a byte.
+func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (text string, bare bool, err error) {
 	var words []string
 	wanted := len(args) == 0
 	for _, arg := range args {
@@ -45,29 +46,29 @@ func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (
 	}
 	prompt := trimmed(strings.Join(words, " "))
 	if terminal && prompt == "" && len(args) == 0 {
-		return "", &UsageError{"there is no prompt: give one as an argument, or pipe it in"}
+		return "", false, &UsageError{"there is no prompt: give one as an argument, or pipe it in"}
 	}
 	if terminal && !wanted {
-		return prompt, nil
+		return prompt, false, nil
 	}
-	input, err := readInput(ctx, stdin, prompt != "" && !wanted)
+	input, bare, err := readInput(ctx, stdin, prompt != "" && !wanted)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	switch {
 	case prompt == "" && input == "":
-		return "", &UsageError{"the prompt is empty"}
+		return "", false, &UsageError{"the prompt is empty"}
 	case prompt == "":
-		return input, nil
+		return input, false, nil
 	case input == "":
-		return prompt, nil
+		return prompt, bare, nil
 	}
-	return prompt + "\n\n<stdin>\n" + input + "\n</stdin>", nil
+	return prompt + "\n\n<stdin>\n" + input + "\n</stdin>", false, nil
 }
 
 // readInput reads standard input to its end, or, if it may be idle, as far as
-// it comes.
-func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error) {
+// it comes. bare reports that it is a pipe, and ended without a byte.
+func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (text string, bare bool, err error) {
 	chunks := make(chan []byte)
 	failed := make(chan error, 1)
 	go func() { // ends with the input, or with the process if nothing comes
@@ -76,9 +77,11 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 	patient := time.NewTimer(firstTimeout)
 	defer patient.Stop()
 	idle := patient.C
-	if info, err := stdin.Stat(); !mayIdle || err == nil && info.Mode().IsRegular() {
+	info, err := stdin.Stat()
+	if !mayIdle || err == nil && info.Mode().IsRegular() {
 		idle = nil
 	}
+	isPipe := err == nil && info.Mode()&fs.ModeNamedPipe != 0
 	var all bytes.Buffer
 	for {
 		select {
@@ -88,7 +91,7 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 				patient.Reset(idleTimeout)
 			}
 			if all.Len() > maxInput {
-				return "", &UsageError{
+				return "", false, &UsageError{
 					fmt.Sprintf(
 						"standard input is longer than %d bytes: put it in a file and name that file in the prompt",
 						maxInput,
@@ -96,11 +99,13 @@ func readInput(ctx context.Context, stdin *os.File, mayIdle bool) (string, error
 				}
 			}
 		case err := <-failed:
-			return inputText(all.Bytes(), err)
+			text, err = inputText(all.Bytes(), err)
+			return text, isPipe && all.Len() == 0, err
 		case <-idle:
-			return inputText(all.Bytes(), nil)
+			text, err = inputText(all.Bytes(), nil)
+			return text, false, err
 		case <-ctx.Done():
-			return "", context.Cause(ctx)
+			return "", false, context.Cause(ctx)
 		}
 	}
 }

@@ -62,7 +62,10 @@ func TestPrompt(t *testing.T) {
 		{args: []string{"look"}, stdin: "PNG\x00\x01", wrong: "not text"},
 	} {
 		for _, kind := range []string{"pipe", "file"} {
-			got, err := Prompt(t.Context(), tt.args, input(t, kind, tt.stdin), tt.terminal)
+			got, bare, err := Prompt(t.Context(), tt.args, input(t, kind, tt.stdin), tt.terminal)
+			if want := kind == "pipe" && tt.stdin == "" && tt.want != "" && !tt.terminal; bare != want {
+				t.Errorf("%q with an empty %s: bare is %t", tt.args, kind, bare)
+			}
 			var usage *UsageError
 			switch {
 			case tt.wrong != "" && (!errors.As(err, &usage) || !strings.Contains(usage.Message, tt.wrong)):
@@ -85,13 +88,13 @@ func TestPromptWaitsForInput(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if got, err := Prompt(ctx, []string{"-"}, reader, false); !errors.Is(err, enough) {
+	if got, _, err := Prompt(ctx, []string{"-"}, reader, false); !errors.Is(err, enough) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestPromptIsBounded(t *testing.T) {
-	_, err := Prompt(t.Context(), []string{"-"}, input(t, "file", strings.Repeat("x", maxInput+1)), false)
+	_, _, err := Prompt(t.Context(), []string{"-"}, input(t, "file", strings.Repeat("x", maxInput+1)), false)
 	var usage *UsageError
 	if !errors.As(err, &usage) {
 		t.Errorf("got %v", err)
