@@ -222,7 +222,7 @@ func TestDemo(t *testing.T) {
 	// its effects are unknown, not partial.
 	for _, want := range []string{
 		"the model is a script", "interrupted; effects: ", "no process is left",
-		"+hello, world", "kill -9", "settle was killed", "Completed", "Try next:",
+		"+hello, world", "kill -9", "settle was killed", "Completed", "Try next",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out)

@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		kept = fmt.Sprintf(" The log is kept: settle sessions --data-dir %s show %s", d.data(), session)
 	}
 	d.printf("\nCompleted, %s after the beginning.%s\n", terminal.Duration(time.Since(d.began)), kept)
-	d.printf("\nTry next:\n%s", nextCommands(ctx, d.Environ, setup.LocalServers()))
+	d.printf("\nTry next%s:\n%s", afterInstalling(d.Environ), nextCommands(ctx, d.Environ, setup.LocalServers()))
 	return stdio.CodeCompleted, nil
 }
 

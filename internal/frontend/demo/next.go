@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/client/setup"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // nextCommands are three commands to try, which fit the machine: a key is set, a model
@@ -32,6 +33,14 @@ func nextCommands(ctx context.Context, environ []string, servers []setup.Server)
 	return "  settle setup     # choose a model: paste a key, or use a local server such as Ollama\n" +
 		"  settle doctor    # checks the key, the data directory and the sandbox\n" +
 		"  settle           # work in this directory\n"
+}
+
+// afterInstalling is a condition of the commands to try, if no settle is in PATH, as after "go run".
+func afterInstalling(environ []string) string {
+	if _, err := proc.FindProgram("settle", lookUp(environ, "PATH")); err != nil {
+		return ", after you have installed settle (docs/install.md)"
+	}
+	return ""
 }
 
 // nameLetters are the characters of a model's name that a shell takes as they are.

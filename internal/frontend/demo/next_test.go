@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -12,6 +14,23 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+func TestNextCommandsNeedAnInstalledSettle(t *testing.T) {
+	dir := t.TempDir()
+	if got := afterInstalling([]string{"PATH=" + dir}); !strings.Contains(got, "installed settle") {
+		t.Errorf("without settle in PATH: %q", got)
+	}
+	name := "settle"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if got := afterInstalling([]string{"PATH=" + dir}); got != "" {
+		t.Errorf("with settle in PATH: %q", got)
+	}
+}
 
 // The last lines of the demo are three commands that fit the machine.
 func TestNextCommands(t *testing.T) {
