@@ -83,7 +83,7 @@ func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 
 // A session of one mode says whether its commands are sandboxed.
 func TestOneModeSentence(t *testing.T) {
-	sandboxed, none := &Confinement{Mode: Workspace}, &Confinement{Mode: NoSandbox, Missing: "the kernel has no Landlock"}
+	sandboxed, none := &Confinement{Mode: Workspace}, &Confinement{Mode: NoSandbox, Missing: "no Landlock"}
 	for _, c := range []struct {
 		mode     string
 		confined *Confinement

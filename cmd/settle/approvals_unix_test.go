@@ -282,7 +282,12 @@ func TestHeldCallNamesCommandWithItsRights(t *testing.T) {
 	}{
 		{"a terminal", "write", "ask", event.Ask, true, config.Settings{}, nil, "--permission ask --sandbox auto "},
 		{"a server that allowed", "write", "ask", event.Allow, false, config.Settings{}, nil, "--permission ask "},
-		{"accept edits", "shell", "accept-edits", event.Ask, true, config.Settings{}, nil, "--permission ask --sandbox auto "},
+		{
+			"accept edits", "shell", "accept-edits", event.Ask, true,
+			config.Settings{},
+			nil,
+			"--permission ask --sandbox auto ",
+		},
 		{"an earlier version", "write", "", "", false, config.Settings{}, nil, "--permission ask "},
 		{
 			"a stricter configuration", "write", "ask", event.Ask, true,
@@ -298,8 +303,10 @@ func TestHeldCallNamesCommandWithItsRights(t *testing.T) {
 		{"a plan", "propose_plan", "plan", event.Allow, false, config.Settings{}, nil, "--permission ask "},
 	} {
 		f := runFlags{held: &store.HeldCall{Sandboxed: test.sandboxed, HeldCall: event.HeldCall{
-			Turn:     &event.Turn{Start: event.TurnStarted{Permission: test.begun}},
-			Approval: &event.Approval{ApprovalRequested: event.ApprovalRequested{Tool: test.tool, Permission: test.asked}},
+			Turn: &event.Turn{Start: event.TurnStarted{Permission: test.begun}},
+			Approval: &event.Approval{
+				ApprovalRequested: event.ApprovalRequested{Tool: test.tool, Permission: test.asked},
+			},
 		}}}
 		r := &config.Resolved{Settings: test.settings, Origins: test.origins}
 		if got, want := f.resumeCommand(r)("ID"), "settle run --resume ID "+test.want+"PROMPT"; got != want {

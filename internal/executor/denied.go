@@ -114,7 +114,8 @@ var (
 	offline = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
 			`(?i)could not resolve|temporary failure in name resolution|name or service not known|EAI_AGAIN|ENOTFOUND|network is unreachable|` +
-				`(?:could not|couldn't|cannot|can't|unable to|failed to) connect to (?:server|[^\n]*(?:port \d|:\d|\.sock\b))|create TCP/IP socket|` +
+				`(?:could not|couldn't|cannot|can't|unable to|failed to) connect to (?:server|[^\n]*(?:port \d|:\d|\.sock\b))|` +
+				`create TCP/IP socket|` +
 				`(?:socket|dial|connect|listen|lookup|bind)[^\n]*(?:operation not permitted|permission denied)`,
 		)
 	})
@@ -162,7 +163,8 @@ func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect 
 			continue
 		}
 		paths := path().FindAllStringSubmatch(line, -1)
-		suspect = suspect || !out.Completed || out.Sandbox != event.ReadOnly && len(paths) == 0 && ending().MatchString(line)
+		suspect = suspect || !out.Completed ||
+			out.Sandbox != event.ReadOnly && len(paths) == 0 && ending().MatchString(line)
 		for _, found := range slices.Backward(paths) { // most programs name the file last
 			name := strings.Join(found[1:], "")
 			if !filepath.IsAbs(name) {

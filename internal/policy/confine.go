@@ -302,8 +302,13 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 	if j.Decision == event.Allow && j.Rule != byApproval || j.Decision == event.Ask &&
 		byDefaultAlone(verdicts, j.Rule) {
 		j.Decision, j.Rule = event.Ask, bySandbox
-		j.Why = strings.Join(slices.Compact(names), ", ") +
-			" changes the repository, which is read-only in the sandbox, so it must run outside the sandbox"
+		names = slices.Compact(names)
+		verb := "changes"
+		if len(names) > 1 {
+			verb = "change"
+		}
+		j.Why = strings.Join(names, ", ") + " " + verb +
+			" the repository, which is read-only in the sandbox, so it must run outside the sandbox"
 	}
 	return true
 }

@@ -36,7 +36,8 @@ func TestQuestionNamesWritesThatTheSandboxDenies(t *testing.T) {
 		confinement = c.confinement
 		j := p.Judge(shell(t, c.command))
 		before, files, warned := strings.Cut(j.Why, warning)
-		if j.Decision != event.Ask || files != c.want || warned != (c.want != "") || warned && !strings.HasSuffix(before, "; ") {
+		if j.Decision != event.Ask || files != c.want || warned != (c.want != "") ||
+			warned && !strings.HasSuffix(before, "; ") {
 			t.Errorf("%s, %q: %s, %q", c.confinement, c.command, j.Decision, j.Why)
 		}
 	}

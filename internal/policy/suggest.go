@@ -40,9 +40,8 @@ func (p *Policy) suggest(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 		if len(list) == 0 || p.judge(trial, c).Decision != event.Allow {
 			continue
 		}
-		j.Why += fmt.Sprintf(
-			`; a rule that allows it: [[rules]] tool = "shell", pattern = %q, decision = "allow", sandbox = "off"`, list[0],
-		)
+		j.Why += fmt.Sprintf(`; a rule that allows it: [[rules]] tool = "shell", pattern = %q, `+
+			`decision = "allow", sandbox = "off"`, list[0])
 		for _, more := range list[1:] {
 			j.Why += fmt.Sprintf(", and the same with pattern = %q", more)
 		}

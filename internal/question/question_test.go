@@ -59,7 +59,8 @@ func TestText(t *testing.T) {
 		"changes without lines": {
 			question.Call{Tool: "write", Dir: "/w", Arguments: `{"path":"a","content":"x"}`, Detail: json.RawMessage(
 				`{"files":[{"path":"a","kind":"update"},{"path":"b","kind":"create"},{"path":"c","kind":"delete"}]}`)},
-			"write\n  update a:\n      (no change)\n  create b:\n      (an empty file)\n  delete c:\n      (an empty file)",
+			"write\n  update a:\n      (no change)\n  create b:\n      (an empty file)\n" +
+				"  delete c:\n      (an empty file)",
 		},
 		"a change that cannot be shown, and fails": {
 			question.Call{Tool: "edit", Dir: "/w", Arguments: `{"path":".env","old_string":"A=1\nB=2","new_string":"A=2"}`, Detail: json.RawMessage(
