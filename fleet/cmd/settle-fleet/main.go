@@ -5,6 +5,7 @@
 // Files:
 //
 //   - submit.go: settle-fleet submit
+//   - executor.go: names of a task's executor in flags and JSON
 //   - status.go: settle-fleet status; budgets and progress
 //   - approvals.go: settle-fleet approvals
 //   - show.go: settle-fleet results, logs and cancel
