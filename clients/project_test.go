@@ -189,9 +189,9 @@ func TestExistingProjectOfClaudeCode(t *testing.T) {
 	e.has("skills", e.says("skills"), "release-notes", "/review", "/git:commit")
 	untrusted := e.client("mcp-servers").run(t)
 	e.has("untrusted servers", untrusted.stdout+untrusted.stderr, "settle mcp-servers --trust", "settle hooks --trust")
-	e.has("trusted servers", e.says("mcp-servers", "--trust"), "trusted:", "mcp-server-filesystem", "everything")
+	e.has("trusted servers", e.says("mcp-servers", "--trust", "--yes"), "mcp-server-filesystem", "everything")
 	e.has("tested servers", e.says("mcp-servers", "--test"), "files", "everything", "ok")
-	e.has("hooks", e.says("hooks", "--trust"), "SessionStart", "PreToolUse", "Stop", "SessionEnd")
+	e.has("hooks", e.says("hooks", "--trust", "--yes"), "SessionStart", "PreToolUse", "Stop", "SessionEnd")
 
 	list, _ := json.Marshal(e.dir)
 	srv := modeltest.NewServer(t, modeltest.Script(
@@ -229,9 +229,9 @@ func TestExistingProjectOfClaudeCode(t *testing.T) {
 // process; the next session removes what it left in files.
 func TestExistingProjectAfterAKill(t *testing.T) {
 	e := newExisting(t, claudeProject(everything(t)), map[string]string{".config/settle/config.toml": filesOutside})
-	e.says("mcp-servers", "--trust")
+	e.says("mcp-servers", "--trust", "--yes")
 	e.says("mcp-servers", "--test")
-	e.says("hooks", "--trust")
+	e.says("hooks", "--trust", "--yes")
 	list, _ := json.Marshal(e.dir)
 	call := toolCall("files__list_directory", `{"path":`+string(list)+`}`)
 	srv := modeltest.NewServer(t, modeltest.Script(
@@ -285,7 +285,7 @@ func TestExistingProjectOfCodex(t *testing.T) {
 	})
 	e.has("skills", e.says("skills"), "deploy", "triage", "notes", "/draft")
 	e.has("servers", e.says("mcp-servers", "--test"), "memory", "ok")
-	e.has("hooks", e.says("hooks", "--trust"), "PreToolUse")
+	e.has("hooks", e.says("hooks", "--trust", "--yes"), "PreToolUse")
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("skill", `{"name":"deploy"}`), modeltest.Call("read", `{"path":"web/x.go"}`), modeltest.Call("shell", `{"command":"echo forbidden"}`)),
 		modeltest.Reply(modeltest.Call("memory__create_entities", `{"entities":[{"name":"settle","entityType":"agent","observations":["ends"]}]}`)),

@@ -17,9 +17,10 @@ const hooksHelp = `List the hooks: commands that sessions run on occasions, such
 They come from your configuration, from your files and the project's of Claude Code
 and Codex.
 
---trust shows the project's own hooks and trusts them as they are now, with the scripts
-of the project that they name. Until then, and again when one of those changes, they
-are not run: they are programs that the repository chose.
+--trust shows the project's own hooks whole, and asks whether you trust them as they are
+now, with the scripts of the project that they name. Until then, and again when one of
+those changes, they are not run: they are programs that the repository chose. Without a
+terminal, it needs --yes.
 
 States: ok, untrusted, broken (settle cannot run it; a gate denies).
 
@@ -41,9 +42,14 @@ func newHooks(s *streams) *cobra.Command {
 }
 
 func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
-	dir, r, err := f.settings(s, cmd.Flags(), s.trustHooks)
+	sig := catch(cmd.Context())
+	defer sig.release()
+	dir, r, err := f.settings(sig.ctx, s, cmd.Flags(), trusting{
+		show: s.showHooks, record: s.trustHooks, command: "settle hooks --trust --yes",
+		question: "Trust these hooks? They run at the times that are named, without a question.",
+	})
 	if err != nil {
-		return err
+		return sig.instead(err)
 	}
 	list := assemble.Options{Settings: r, Dir: dir}.ConfiguredHooks()
 	mask := redact.New(r.Secrets()...)
@@ -53,8 +59,8 @@ func (f *hooksFlags) run(cmd *cobra.Command, s *streams) error {
 	return s.list("no hooks are configured here", func(to io.Writer) error { return about.Hooks(to, list, mask) })
 }
 
-// trustHooks trusts the project's hooks, and prints them.
-func (s *streams) trustHooks(r *config.Resolved) error {
+// showHooks prints the project's hooks that can be trusted.
+func (s *streams) showHooks(r *config.Resolved) error {
 	if len(r.ProjectHooks) == 0 {
 		return &config.Error{
 			Where:   "--trust",
@@ -62,14 +68,26 @@ func (s *streams) trustHooks(r *config.Resolved) error {
 		}
 	}
 	mask := redact.New(r.Secrets()...)
+	for _, file := range r.ProjectHooks {
+		for _, h := range file.Hooks {
+			of := string(h.Event)
+			if h.Matcher != "" {
+				of += " of " + h.Matcher
+			}
+			if file.Problem == "" {
+				s.say(fmt.Errorf("%s: %s: %s", file.Path, of, mask.Diagnostic(h.Line())))
+			}
+		}
+	}
+	return nil
+}
+
+// trustHooks trusts the project's hooks.
+func (s *streams) trustHooks(r *config.Resolved) error {
 	var refused error
 	for _, file := range r.ProjectHooks {
 		if file.Problem != "" {
 			refused = errors.Join(refused, fmt.Errorf("the hooks of %s cannot be trusted: %s", file.Path, file.Problem))
-			continue
-		}
-		for _, h := range file.Hooks {
-			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, h.Event, mask.Diagnostic(h.Line())))
 		}
 	}
 	return failed(errors.Join(refused, assemble.TrustHooks(r)))

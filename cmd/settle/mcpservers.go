@@ -24,9 +24,10 @@ settle keeps the answer: sessions offer these tools from their first request on,
 without waiting for the server. The programs of a project run in the sandbox, as in a
 session.
 
---trust prints the servers in the .mcp.json of the project and trusts the present
-content of that file. Without trust, and again after a change of the file, settle does
-not use these servers, since they are programs that the repository chose.
+--trust prints the servers in the .mcp.json of the project, and asks whether you trust the
+present content of that file. Without trust, and again after a change of the file, settle
+does not use these servers, since they are programs that the repository chose. Without a
+terminal, it needs --yes.
 
 Some servers over HTTP ask for a login: "settle mcp-servers login NAME" logs in.
 
@@ -58,17 +59,20 @@ func newMCPServers(s *streams) *cobra.Command {
 }
 
 func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) error {
-	dir, r, err := f.settings(s, cmd.Flags(), s.trustServers)
+	sig := catch(cmd.Context())
+	defer sig.release()
+	dir, r, err := f.settings(sig.ctx, s, cmd.Flags(), trusting{
+		show: s.showServers, record: func(r *config.Resolved) error { return failed(assemble.TrustServers(r)) },
+		question: "Trust these servers? Sessions start them.", command: "settle mcp-servers --trust --yes",
+	})
 	if err != nil {
-		return err
+		return sig.instead(err)
 	}
 	o := s.options(r, dir)
 	list, err := serversNamed(o.ConfiguredServers(), names)
 	if err != nil {
 		return err
 	}
-	sig := catch(cmd.Context())
-	defer sig.release()
 	mask := redact.New(r.Secrets()...)
 	o.Learn = mask.Add
 	if f.test {
@@ -102,8 +106,8 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 	return nil
 }
 
-// trustServers trusts the project's servers, and prints them.
-func (s *streams) trustServers(r *config.Resolved) error {
+// showServers prints the project's servers.
+func (s *streams) showServers(r *config.Resolved) error {
 	if len(r.ProjectServers) == 0 {
 		return &config.Error{Where: "--trust", Message: "there is no .mcp.json here that settle could use"}
 	}
@@ -118,10 +122,10 @@ func (s *streams) trustServers(r *config.Resolved) error {
 			if len(details) > 0 {
 				more = " (with " + strings.Join(details, " ") + ")"
 			}
-			s.say(fmt.Errorf("trusted: %s: %s: %s", file.Path, server.Name, mask.Diagnostic(of.Where()+more)))
+			s.say(fmt.Errorf("%s: %s: %s", file.Path, server.Name, mask.Diagnostic(of.Where()+more)))
 		}
 	}
-	return failed(assemble.TrustServers(r))
+	return nil
 }
 
 // serversNamed returns the servers with the names; all servers if there are no names.

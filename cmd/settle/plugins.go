@@ -432,7 +432,7 @@ func (f *pluginsFlags) sameContent(
 	if !old.SameSource(staged.Record) {
 		fmt.Fprintf(s.stderr, "It was from %s; now it is from %s.\n",
 			about.PluginSource(old), about.PluginSource(&staged))
-		yes, err := f.confirmed(ctx, s, "Follow the new source?", command)
+		yes, err := s.trusts(ctx, f.yes, "Follow the new source?", command)
 		if err != nil {
 			return failed(err)
 		}
@@ -442,20 +442,6 @@ func (f *pluginsFlags) sameContent(
 		}
 	}
 	return failed(store.Record(ctx, staged.Record))
-}
-
-// confirmed asks a question, unless the flags answer it. command is the command that needs no
-// answer.
-func (f *pluginsFlags) confirmed(ctx context.Context, s *streams, question, command string) (bool, error) {
-	if f.yes {
-		return true, nil
-	}
-	if !s.person() {
-		return false, fmt.Errorf("no person can be asked here; nothing was trusted; to trust exactly this content: %s",
-			command)
-	}
-	fmt.Fprint(s.stderr, question+" [y/N] ")
-	return isYes(ctx, s.stdin), context.Cause(ctx)
 }
 
 // copyAge is how long a copy stays that an update replaced: open sessions can use it.
@@ -502,7 +488,7 @@ func (f *pluginsFlags) decide(
 	}
 	question := fmt.Sprintf("Trust the plugin %s with %s? Its programs run with your rights.", staged.Name,
 		plugins.Summary(parts))
-	if yes, err := f.confirmed(ctx, s, question, command); err != nil || !yes {
+	if yes, err := s.trusts(ctx, f.yes, question, command); err != nil || !yes {
 		if err := errors.Join(store.Unstage(ctx, staged), err); err != nil {
 			return false, failed(err)
 		}

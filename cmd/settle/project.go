@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -65,25 +66,35 @@ func (f *placeFlags) settings(s *streams, flags *pflag.FlagSet) (string, *config
 
 // trustFlags are the flags of commands that list what a project configures, and can trust it.
 type trustFlags struct {
-	place  placeFlags
-	trust  bool
-	asJSON bool
+	place      placeFlags
+	trust, yes bool
+	asJSON     bool
+}
+
+// trusting shows what a project configures, and records that the user trusts it.
+type trusting struct {
+	show   func(*config.Resolved) error
+	record func(*config.Resolved) error
+	// command trusts it without a question.
+	question, command string
 }
 
 func (f *trustFlags) define(flags *pflag.FlagSet, trust string) {
 	flags.BoolVar(&f.trust, "trust", false, trust)
+	flags.BoolVarP(&f.yes, "yes", "y", false, "with --trust: trust it without asking")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object per line")
 	f.place.define(flags)
 }
 
 // settings returns the directory and the settings in force there, and prints their notes.
-// With --trust, record trusts the project's part of the settings first.
+// With --trust, it shows the project's part of the settings first, and asks whether the user
+// trusts it.
 func (f *trustFlags) settings(
-	s *streams, flags *pflag.FlagSet, record func(*config.Resolved) error,
+	ctx context.Context, s *streams, flags *pflag.FlagSet, t trusting,
 ) (string, *config.Resolved, error) {
 	dir, r, err := f.place.settings(s, flags)
 	if err == nil && f.trust {
-		if err = record(r); err == nil {
+		if err = f.decide(ctx, s, r, t); err == nil {
 			dir, r, err = f.place.settings(s, flags)
 		}
 	}
@@ -94,4 +105,32 @@ func (f *trustFlags) settings(
 		s.say(fmt.Errorf("note: %s", note))
 	}
 	return dir, r, nil
+}
+
+// decide shows what a project configures, asks, and records the trust in what it showed.
+func (f *trustFlags) decide(ctx context.Context, s *streams, r *config.Resolved, t trusting) error {
+	if err := t.show(r); err != nil {
+		return err
+	}
+	if yes, err := s.trusts(ctx, f.yes, t.question, t.command); err != nil || !yes {
+		if err == nil {
+			fmt.Fprintln(s.stderr, "Nothing was trusted.")
+		}
+		return failed(err)
+	}
+	return t.record(r)
+}
+
+// trusts asks whether the user trusts what was shown, unless a flag says so. command is the
+// command that needs no answer.
+func (s *streams) trusts(ctx context.Context, yes bool, question, command string) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	if !s.person() {
+		return false, fmt.Errorf("no person can be asked here; nothing was trusted; to trust exactly this content: %s",
+			command)
+	}
+	fmt.Fprint(s.stderr, question+" [y/N] ")
+	return isYes(ctx, s.stdin), context.Cause(ctx)
 }

@@ -48,7 +48,7 @@ func Hooks(to io.Writer, list []assemble.ConfiguredHook, mask *redact.Redactor) 
 	if len(list) == 0 {
 		return nil
 	}
-	rows := [][]string{{"EVENT", "FOR", "STATE", "TIMEOUT", "COMMAND", "FROM"}}
+	rows := [][]string{{"EVENT", "FOR", "STATE", "TIMEOUT", "FROM", "COMMAND"}}
 	for _, l := range hookLines(list, mask) {
 		about := l.Matcher
 		if about == "" {
@@ -57,7 +57,7 @@ func Hooks(to io.Writer, list []assemble.ConfiguredHook, mask *redact.Redactor) 
 		rows = append(rows, []string{
 			l.Event, terminal.Short(about, 24), l.State, terminal.Duration(
 				time.Duration(l.TimeoutMS) * time.Millisecond,
-			), terminal.Short(l.Command, 60), l.From,
+			), l.From, terminal.OneLine(l.Command),
 		})
 	}
 	return listing.Table(to, rows)
