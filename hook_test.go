@@ -155,7 +155,7 @@ func TestPublishedHook(t *testing.T) {
 				t.Errorf("%s: %+v", i.Status, got)
 			}
 			if told := b.lastRequest(); !strings.Contains(told, c.modelText) ||
-				c.effective != "" && !strings.Contains(told, "A hook of the user changed this call") {
+				c.effective != "" && !strings.Contains(told, "A hook changed this call") {
 				t.Errorf("the model was told:\n%s", told)
 			}
 			if hooks := state.Turns[0].Hooks; len(hooks) != 1 || hooks[0].Ended == nil ||

@@ -54,7 +54,7 @@ func changedText(i *event.Item) string {
 	if effective == "" {
 		return ""
 	}
-	who := "A hook of the user"
+	who := "A hook"
 	if i.Edited {
 		who = "The user"
 	}

@@ -3,12 +3,13 @@ package hooks
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/settle-agent/settle/event"
 )
 
 // NotePrefix begins a note that has what a hook gives the model.
-const NotePrefix = "[From a hook of the user]\n"
+const NotePrefix = "[From a hook]\n"
 
 // Verdict combines the responses of all hooks of an occasion. The zero Verdict has no effect.
 type Verdict struct {
@@ -35,6 +36,14 @@ type opinion struct {
 	response
 }
 
+// of names the plugin of a hook after the hook's words, since a plugin's author is not the user.
+func (o opinion) of() string {
+	if plugin, is := strings.CutPrefix(o.hook.Source, "plugin "); is {
+		return " (from a hook of the plugin " + plugin + ")"
+	}
+	return ""
+}
+
 // allows reports whether the hook may allow the aspect, and does.
 func (o opinion) allows() bool { return o.Decision == event.Allow && o.hook.Own }
 
@@ -47,10 +56,10 @@ func combine(aspects []aspect, opinions []opinion) (v Verdict) {
 			allowed[o.key] = true
 			reason = cmp.Or(reason, o.Reason)
 		case strictness(o.Decision) > strictness(v.Decision): // an allowance that does not count has none
-			v.Decision, v.Reason = o.Decision, o.Reason
+			v.Decision, v.Reason = o.Decision, o.Reason+o.of()
 		}
 		if o.Context != "" {
-			v.Context = append(v.Context, o.Context)
+			v.Context = append(v.Context, o.Context+o.of())
 		}
 		if o.Stop && !v.Stop {
 			v.Stop, v.Why = true, o.Reason

@@ -52,7 +52,7 @@ func (a *Approvals) askHooks(ctx context.Context, call approval.Call) (allowed b
 	case v.Denied():
 		return false, &approval.DeniedError{
 			Policy:  byHook,
-			Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", call.Tool.Name, v.Reason),
+			Message: fmt.Sprintf("A hook did not allow this call of %q: %s", call.Tool.Name, v.Reason),
 		}
 	}
 	return v.Decision == event.Allow && !isPlan(call), nil

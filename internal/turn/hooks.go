@@ -88,7 +88,7 @@ func (c *call) runBeforeHooks(ctx context.Context) error {
 
 func refusedByHook(tool, reason string) error {
 	return &approval.DeniedError{
-		Policy: byHook, Message: fmt.Sprintf("A hook of the user did not allow this call of %q: %s", tool, reason),
+		Policy: byHook, Message: fmt.Sprintf("A hook did not allow this call of %q: %s", tool, reason),
 	}
 }
 
