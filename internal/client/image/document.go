@@ -1,10 +1,12 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
@@ -24,7 +26,8 @@ func (a *Attached) Add(path string) error {
 		return fmt.Errorf("cannot read the image or PDF: %w", err)
 	}
 	name := filepath.Base(path)
-	if pdf.IsPDF(data) {
+	// A text can mention the mark of PDFs after its first bytes.
+	if pdf.IsPDF(data) && (bytes.HasPrefix(data, []byte("%PDF-")) || !utf8.Valid(data)) {
 		d, err := NewDocument(data, name)
 		a.Documents = append(a.Documents, d)
 		return err

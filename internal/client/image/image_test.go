@@ -42,3 +42,15 @@ func TestDecode(t *testing.T) {
 		}
 	}
 }
+
+// A text that mentions the mark of PDFs is neither a PDF nor an image.
+func TestAddRefusesTextWithMarkOfPDFs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.txt")
+	if err := os.WriteFile(path, []byte("a line\n%PDF- begins a PDF\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var a Attached
+	if err := a.Add(path); err == nil || len(a.Documents) > 0 {
+		t.Errorf("got %v, %v", err, a)
+	}
+}
