@@ -37,6 +37,9 @@ func (l *loader) plugins() {
 			l.Notes = append(l.Notes, note)
 		}
 		if p.Problem != "" {
+			if l.RunHooks != HooksOff {
+				l.Hooks = append(l.Hooks, refusals(p)...)
+			}
 			continue
 		}
 		if l.RunHooks != HooksOff {
@@ -51,6 +54,23 @@ func (l *loader) plugins() {
 			}
 		}
 	}
+}
+
+// refusals returns hooks that refuse what the blocking hooks of an unusable plugin judged: a
+// blocking hook that fails denies. If its hooks are not known, all calls are refused.
+func refusals(p *plugin.Plugin) (list []Hook) {
+	former, isKnown := p.Former()
+	hooks, _ := PluginHooks(&former)
+	if !isKnown {
+		hooks = []Hook{{Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: "plugin " + p.Name}}}
+	}
+	for _, h := range hooks {
+		if h.Event.Gate() {
+			h.Plugin, h.Broken = nil, PluginNote(p)+", or: settle plugins disable "+p.Name
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // PluginNote says why a plugin is not used, or that its source has changed; "" otherwise.

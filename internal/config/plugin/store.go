@@ -204,6 +204,22 @@ func (p *Plugin) verify(keep func(string) bool) (Tree, error) {
 		some(append(Changes(string(trusted), tree.List()), tree.Omitted...)))
 }
 
+// Former returns an unusable plugin with the parts of its changed copy. isKnown is false if they
+// can differ from the trusted parts.
+func (p *Plugin) Former() (former Plugin, isKnown bool) {
+	former = *p
+	tree, err := ReadDir(p.Root, isMeta)
+	if err != nil {
+		return former, false
+	}
+	trusted := p.store.Trusted(p.Record)
+	if trusted == "" || slices.ContainsFunc(Changes(trusted, tree.List()), isMeta) {
+		return former, false
+	}
+	former.Parts, err = Parse(tree, p.Name)
+	return former, err == nil
+}
+
 // drift returns the files in which the source differs from the copy.
 func (p *Plugin) drift(copied Tree) []string {
 	tree, err := ReadFolder(p.Source, p.Path, nil)
