@@ -124,7 +124,7 @@ func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) (err 
 		}
 	}()
 	host, err := proc.Standalone{
-		Args: append([]string{"--" + hostFlag + "=" + p.session}, os.Args[1:]...), Env: s.environ, Stderr: log,
+		Args: hostArguments(cmd, hostFlag, p.session), Env: s.environ, Stderr: log,
 	}.Start()
 	if err != nil {
 		return err
@@ -139,6 +139,23 @@ func (f *runFlags) detached(cmd *cobra.Command, s *streams, args []string) (err 
 	}
 	_, err = fmt.Fprintln(s.stdout, report.Session)
 	return failed(err)
+}
+
+// hostArguments returns the arguments of a host process: a flag that makes it one, and the flags
+// of this command. The prompt, which other users could read in a list of processes, comes as an
+// order.
+func hostArguments(cmd *cobra.Command, host, value string) []string {
+	args := append(strings.Fields(cmd.CommandPath())[1:], "--"+host+"="+value)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			args = append(args, "--"+f.Name+"="+value)
+		}
+	})
+	return args
 }
 
 // hand gives the prompt to the host process, and returns its report. A host that has not
@@ -274,6 +291,7 @@ func removeEmpty(log *os.File, path string) {
 
 // runHost hosts a detached session: this process was started by detached.
 func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
+	proc.ShowName()
 	prompt, err := readOrder(s.stdin)
 	if err != nil {
 		return 0, err

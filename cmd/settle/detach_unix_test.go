@@ -74,6 +74,10 @@ func TestRunDetach(t *testing.T) {
 		t.Fatal("no process hosts the session")
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil &&
+		(bytes.HasSuffix(line, []byte("\x00go\x00")) || !bytes.Contains(line, []byte("detached-host"))) {
+		t.Errorf("other users can read the prompt: %q", line)
+	}
 	if got := p.says("sessions", "interrupt", "d"); !strings.Contains(got, "turn t000001 interrupted") {
 		t.Errorf("interrupt: %s", got)
 	}

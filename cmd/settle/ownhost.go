@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +27,9 @@ const (
 )
 
 // starter returns the function that starts host processes for the terminal's sessions: this
-// program with the terminal's arguments, environment and working directory, in a system session
+// program with the terminal's flags, environment and working directory, in a system session
 // of its own.
-func (s *streams) starter(dataDir string) conversation.StartHost {
+func (s *streams) starter(cmd *cobra.Command, dataDir string) conversation.StartHost {
 	return func(ctx context.Context, spec conversation.HostSpec) (_ *conversation.HostProcess, err error) {
 		log, err := hostLog(dataDir, spec.ID)
 		if err != nil {
@@ -43,8 +42,7 @@ func (s *streams) starter(dataDir string) conversation.StartHost {
 			}
 		}()
 		host, err := proc.Standalone{
-			Args: append([]string{"--" + terminalHostFlag + "=true"}, os.Args[1:]...),
-			Env:  s.environ, Stderr: log,
+			Args: hostArguments(cmd, terminalHostFlag, "true"), Env: s.environ, Stderr: log,
 		}.StartConnected()
 		if err != nil {
 			return nil, &conversation.StartError{Err: err}
@@ -95,6 +93,7 @@ func exchange(ctx context.Context, conn net.Conn, spec conversation.HostSpec) (r
 
 // runHost hosts a session of a terminal: this process was started by starter.
 func (f *tuiFlags) runHost(cmd *cobra.Command, s *streams) error {
+	proc.ShowName()
 	conn, err := net.FileConn(s.stdin)
 	if err != nil {
 		return fmt.Errorf("cannot host a session: %w", err)

@@ -175,7 +175,7 @@ func (f *tuiFlags) open(
 	sessions := conversation.New(in.hosts, dir, resolved.DataDir, f.take, plans(cmd.Flags())).
 		Worktrees(f.worktree.name())
 	if resolved.Terminal.Host == config.HostOwn && resolved.DataDir != "" {
-		sessions.Hosts(s.starter(resolved.DataDir))
+		sessions.Hosts(s.starter(cmd, resolved.DataDir))
 	}
 	session, err := choose(sig.ctx, sessions)
 	if err != nil {

@@ -39,3 +39,6 @@ func (*StandaloneProcess) Wait() error { return errNoStandalone }
 
 // Release returns an error.
 func (*StandaloneProcess) Release() error { return errNoStandalone }
+
+// ShowName does nothing: the system shows the program's name.
+func ShowName() {}
