@@ -42,7 +42,7 @@ bench-growth: ## how cost grows, as plots in docs/pictures (docs/performance.md)
 	SETTLE_PLOTS=$(CURDIR)/docs/pictures go test -timeout 30m -tags compare -run '^$$' -bench 'Growth$$' -benchtime 1x ./cmd/settle
 
 crash: ## kill -9 of the built binary, N times
-	CRASHES=$(N) go test -count=1 -v -timeout 0 ./internal/test/crash
+	CRASHES=$(N) go test -tags machine -count=1 -v -timeout 0 ./internal/test/crash
 
 simulate: ## N sessions, drawn at random (docs/proof.md)
 	go test -count=1 -v -timeout 0 -run 'TestSimulation' ./internal/test/proof -sessions $(N) -seed 0

@@ -45,7 +45,9 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(role); name != "" {
 		serve(name)
 	}
-	os.Exit(leak.Run(setsid.With(m)))
+	code := leak.Run(setsid.With(m))
+	removeBuilt()
+	os.Exit(code)
 }
 
 // serve holds an address that is free again when the process is gone.
@@ -103,39 +105,16 @@ func script(r *rand.Rand, address string) modeltest.Scenario {
 	)
 }
 
-// settle is the binary that is killed.
-type settle struct{ path string }
-
-func build(t *testing.T) settle {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "settle")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/settle-agent/settle/cmd/settle")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build settle: %v\n%s", err, out)
-	}
-	return settle{path}
-}
-
-// running are the processes of the binary, supervisors as well.
-func (s settle) running() (pids []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/exe")
-	for _, file := range files {
-		if target, err := os.Readlink(file); err == nil && target == s.path {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
-}
-
 // victim is one session that is killed.
 type victim struct {
 	settle
-	ctx    context.Context
-	dir    string
-	name   string
-	server *modeltest.Server
-	model  []string
+	ctx     context.Context
+	dir     string // its home
+	work    string // where it works
+	name    string
+	session string // its ID
+	server  *modeltest.Server
+	model   []string
 
 	inFlight int           // processes of commands when it was killed
 	cleanup  time.Duration // until nothing was left of them
@@ -143,25 +122,22 @@ type victim struct {
 
 func (v *victim) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(v.ctx, v.path, args...)
-	cmd.Dir = v.dir
+	cmd.Dir = v.work
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{
-		"PATH=" + os.Getenv(
-			"PATH",
-		), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
+		"PATH=" + os.Getenv("PATH"), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
 		"OPENAI_API_KEY=key-of-a-test", "ANTHROPIC_API_KEY=key-of-a-test",
 	}
 	return cmd
 }
 
-func (v *victim) run(prompt string) *exec.Cmd {
-	return v.command(append([]string{"run", "--json", "--session", "s", prompt}, v.model...)...)
+func (v *victim) run(prompt string, flags ...string) *exec.Cmd {
+	return v.command(slices.Concat([]string{"run", "--json", "--session", v.session}, v.model, flags, []string{prompt})...)
 }
 
-// strike runs a prompt and kills settle some time after its k-th event, or when
-// the time is over.
-func (v *victim) strike(k int, later, latest time.Duration) error {
-	cmd := v.run("go")
+// strike starts settle and kills it some time after its k-th event, or when the time is
+// over.
+func (v *victim) strike(cmd *exec.Cmd, k int, later, latest time.Duration) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -229,8 +205,8 @@ func (v *victim) awaitGone() (time.Duration, error) {
 }
 
 // goOn completes the next turn of the session.
-func (v *victim) goOn() error {
-	cmd := v.run("what happened now")
+func (v *victim) goOn(flags ...string) error {
+	cmd := v.run("what happened now", flags...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
@@ -242,28 +218,35 @@ func (v *victim) goOn() error {
 	return nil
 }
 
-// examine reads the log and what the calls did.
-func (v *victim) examine() error {
-	raw, err := v.command("sessions", "export", "s").Output()
+// events reads the log of a session, which must keep the contract and be closed.
+func (v *victim) events(session string) (events []event.Event, err error) {
+	raw, err := v.says("sessions", "export", session)
 	if err != nil {
-		return fmt.Errorf("cannot export: %w", err)
+		return nil, err
 	}
-	var events []event.Event
-	for line := range bytes.Lines(raw) {
+	for line := range strings.Lines(raw) {
 		var e event.Event
-		if err := e.UnmarshalJSON(line); err != nil {
-			return err
+		if err := e.UnmarshalJSON([]byte(line)); err != nil {
+			return nil, err
 		}
 		events = append(events, e)
 	}
 	if err := contract.Check(events); err != nil {
-		return err
+		return nil, err
 	}
 	if _, closed := events[len(events)-1].Data.(event.SessionClosed); !closed {
-		return fmt.Errorf("the log ends with %s", events[len(events)-1].Kind())
+		return nil, fmt.Errorf("the log ends with %s", events[len(events)-1].Kind())
+	}
+	return events, nil
+}
+
+// examine reads the log and what the calls did.
+func (v *victim) examine() error {
+	if _, err := v.events(v.session); err != nil {
+		return err
 	}
 	for _, file := range []string{"once", "last"} { // C5
-		if text, err := os.ReadFile(filepath.Join(v.dir, file)); err == nil &&
+		if text, err := os.ReadFile(filepath.Join(v.work, file)); err == nil &&
 			len(text) > len("once\n") { // less: it was killed as it wrote
 			return fmt.Errorf("a call was made more than once: %s is %q", file, text)
 		}
@@ -285,24 +268,14 @@ func addressesFree(address string) error {
 
 // kill is one round.
 func (s settle) kill(t *testing.T, n int, r *rand.Rand) (v *victim, err error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
-	defer cancel()
-	dir, err := os.MkdirTemp(t.TempDir(), "")
+	address := fmt.Sprintf("@settle-crash-%d-%d-", os.Getpid(), n)
+	v, end, err := s.victim(t, n, r, script(r, address))
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%d-%d", os.Getpid(), n)
-	address := "@settle-crash-" + name + "-"
-	server := modeltest.NewServer(nil, script(r, address))
-	defer func() { err = errors.Join(err, server.Close()) }()
-	v = &victim{settle: s, ctx: ctx, dir: dir, name: name, server: server}
-	v.model = [][]string{
-		{"-m", "chat/m", "--base-url", server.OpenAI()},
-		{"-m", "openai/gpt-5", "--base-url", server.OpenAI()},
-		{"-m", "anthropic/claude-opus-5-5", "--base-url", server.Anthropic()},
-	}[r.IntN(3)]
+	defer func() { err = errors.Join(err, end()) }()
 	micros := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Microsecond }
-	if err := v.strike(r.IntN(120), micros(40_000), 50*time.Millisecond+micros(1_100_000)); err != nil {
+	if err := v.strike(v.run("go"), r.IntN(120), micros(40_000), 50*time.Millisecond+micros(1_100_000)); err != nil {
 		return v, err
 	}
 	if r.IntN(2) == 0 { // else it is opened again at once
@@ -317,7 +290,7 @@ func (s settle) kill(t *testing.T, n int, r *rand.Rand) (v *victim, err error) {
 	if left := v.survivors(); len(left) > 0 {
 		return v, fmt.Errorf("the session is open again, and there still are: %v", left)
 	}
-	return v, errors.Join(v.examine(), addressesFree(address), os.RemoveAll(dir))
+	return v, errors.Join(v.examine(), addressesFree(address))
 }
 
 // tally is what came of all rounds.
@@ -354,43 +327,15 @@ func (c *tally) String() string {
 
 // C7, C5, C20 and C6 against the real binary and kill -9.
 func TestKill9(t *testing.T) {
-	total := kills
-	if text := os.Getenv("CRASHES"); text != "" {
-		var err error
-		if total, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
+	s := built(t)
+	var all tally
+	rounds(t, kills, func(n int, r *rand.Rand) error {
+		v, err := s.kill(t, n, r)
+		if err == nil {
+			all.add(v)
 		}
-	}
-	s := build(t)
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("SEED=%d", seed)
-	var (
-		all tally
-		wg  sync.WaitGroup
-	)
-	next := make(chan int, total)
-	for n := range total {
-		next <- n
-	}
-	close(next)
-	for range side {
-		wg.Go(func() { // ends with the last round
-			for n := range next {
-				v, err := s.kill(t, n, rand.New(rand.NewPCG(seed, uint64(n))))
-				if err != nil {
-					t.Errorf("round %d: %v", n, err)
-					continue
-				}
-				all.add(v)
-			}
-		})
-	}
-	wg.Wait()
+		return err
+	})
 	t.Log(all.String())
-	if left := s.running(); len(left) > 0 {
-		t.Errorf("still running: %v", left)
-	}
+	s.ended(t)
 }

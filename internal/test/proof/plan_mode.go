@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// planMode is the plan mode of a process, as package assemble has it: the session begins
-// in it, an accepted plan ends it, and so does a process in which nobody can be asked.
+// planMode is the plan mode of a process, as package assemble has it. The session begins in
+// plan mode. An accepted plan ends it, and a process in which no person can be asked.
 type planMode struct {
 	mu      sync.Mutex // guards the fields below
 	on      bool
