@@ -117,7 +117,7 @@ func changes(r *rand.Rand, dir string) modeltest.Scenario {
 	edit := call("edit", map[string]any{
 		"path": filepath.Join(dir, "fixed.txt"), "old_string": strings.Repeat("fixed.txt\n", 300), "new_string": "edited\n",
 	})
-	write := call("write", map[string]any{"path": filepath.Join(dir, "written", "w.txt"), "content": "written\n"})
+	write := call("write", map[string]any{"path": filepath.Join(dir, "written.txt"), "content": "written\n"})
 	return modeltest.Script(
 		modeltest.Reply(modeltest.Text("I look.")).For("what happened now"),
 		modeltest.Reply(next()).Paced(time.Millisecond),

@@ -113,15 +113,20 @@ func (s settle) killWorktree(t *testing.T, n int, r *rand.Rand) (kept bool, err 
 		return false, err
 	}
 	left, err := treeOf(v.worktree())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) {
+		left, err = nil, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	var flags []string
 	if _, err := os.Stat(filepath.Join(v.dir, "data", "sessions", "s.log")); err != nil {
 		// The next session with a worktree in the repository does what this one did not.
 		v.session, flags, left = "next", []string{"--worktree"}, nil
-	} else if list, err := v.says("sessions", "list"); err != nil || left != nil && !strings.Contains(list, v.worktree()) {
-		return false, fmt.Errorf("the worktree that was left is not named: %w\n%s", err, list)
+	} else if list, err := v.says("sessions", "list"); err != nil {
+		return false, err
+	} else if left != nil && !strings.Contains(list, v.worktree()) {
+		return false, fmt.Errorf("the worktree that was left is not named:\n%s", list)
 	}
 	if err := v.goOn(flags...); err != nil {
 		return false, err
