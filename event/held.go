@@ -144,8 +144,8 @@ func (t *Turn) question(i *Item) (last *Approval) {
 			last = a
 		}
 	}
-	if last == nil || last.Text == "" || last.Child != "" || last.Form != nil || last.Ended == nil || last.Ended.Policy != "" ||
-		last.Ended.Verdict != Expired && !last.granted() {
+	if last == nil || last.Text == "" || last.Child != "" || last.Form != nil || last.Ended == nil ||
+		last.Ended.Policy != "" || last.Ended.Verdict != Expired && !last.granted() {
 		return nil
 	}
 	return last

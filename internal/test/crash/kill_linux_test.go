@@ -125,14 +125,16 @@ func (v *victim) command(args ...string) *exec.Cmd {
 	cmd.Dir = v.work
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"), mark + "=" + v.name, "SELF=" + os.Args[0],
+		"PATH=" + os.Getenv("PATH"), "HOME=" + v.dir, "SETTLE_DATA_DIR=" + filepath.Join(v.dir, "data"),
+		mark + "=" + v.name, "SELF=" + os.Args[0],
 		"OPENAI_API_KEY=key-of-a-test", "ANTHROPIC_API_KEY=key-of-a-test",
 	}
 	return cmd
 }
 
 func (v *victim) run(prompt string, flags ...string) *exec.Cmd {
-	return v.command(slices.Concat([]string{"run", "--json", "--session", v.session}, v.model, flags, []string{prompt})...)
+	args := slices.Concat([]string{"run", "--json", "--session", v.session}, v.model, flags)
+	return v.command(append(args, prompt)...)
 }
 
 // strike starts settle and kills it some time after its k-th event, or when the time is
