@@ -12,7 +12,7 @@ import (
 type payload struct {
 	mu       sync.Mutex
 	data     []byte // nil after its release
-	open     int    // readers that were not closed
+	open     int    // readers that need the data
 	answered bool
 }
 
@@ -54,8 +54,9 @@ func (p *payload) release() {
 // payloadReader is used by one goroutine at a time, but may be closed by another.
 type payloadReader struct {
 	*payload
-	at     int
-	closed bool
+	at       int
+	finished bool // does not need the data: has read them all, or was closed
+	closed   bool
 }
 
 func (r *payloadReader) Read(b []byte) (int, error) {
@@ -64,21 +65,29 @@ func (r *payloadReader) Read(b []byte) (int, error) {
 	switch {
 	case r.closed:
 		return 0, errAnswered
-	case r.at == len(r.data):
+	case r.finished:
 		return 0, io.EOF
 	}
 	n := copy(b, r.data[r.at:])
-	r.at += n
+	if r.at += n; r.at == len(r.data) { // net/http closes it later: over HTTP/2, when the answer has ended
+		r.finish()
+	}
 	return n, nil
 }
 
 func (r *payloadReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		r.closed = true
+	r.closed = true
+	r.finish()
+	return nil
+}
+
+// finish notes that the reader does not need the data any more; r.mu must be held.
+func (r *payloadReader) finish() {
+	if !r.finished {
+		r.finished = true
 		r.open--
 		r.release()
 	}
-	return nil
 }
