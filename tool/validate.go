@@ -15,22 +15,26 @@ import (
 // Schema is a tool's schema, resolved by the first call, because most runs use few tools
 // and start-up time matters.
 type Schema struct {
-	resolve func() (*jsonschema.Resolved, error)
+	raw      json.RawMessage
+	once     sync.Once // sets the fields below
+	resolved *jsonschema.Resolved
+	err      error
 }
 
 // NewSchema returns the schema in a tool's JSON.
-func NewSchema(raw json.RawMessage) *Schema {
-	return &Schema{resolve: sync.OnceValues(func() (*jsonschema.Resolved, error) {
+func NewSchema(raw json.RawMessage) *Schema { return &Schema{raw: raw} }
+
+// resolve returns the resolved schema.
+func (l *Schema) resolve() (*jsonschema.Resolved, error) {
+	l.once.Do(func() {
 		var schema jsonschema.Schema
-		if err := json.Unmarshal(raw, &schema); err != nil {
-			return nil, fmt.Errorf("cannot read the tool's schema: %w", err)
+		if err := json.Unmarshal(l.raw, &schema); err != nil {
+			l.err = fmt.Errorf("cannot read the tool's schema: %w", err)
+		} else if l.resolved, err = schema.Resolve(nil); err != nil {
+			l.err = fmt.Errorf("cannot resolve the tool's schema: %w", err)
 		}
-		resolved, err := schema.Resolve(nil)
-		if err != nil {
-			return nil, fmt.Errorf("cannot resolve the tool's schema: %w", err)
-		}
-		return resolved, nil
-	})}
+	})
+	return l.resolved, l.err
 }
 
 // Check returns an error that describes invalid arguments.
