@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/config"
@@ -376,10 +377,10 @@ func (o Options) promptSources(local bool) prompt.Options {
 }
 
 // prompts returns the system prompt for the family of the session's model, and a function that returns the
-// prompt for any family. A session keeps one text, and the parts of the others.
+// prompt for any family. Sessions with equal prompts keep one text together, and the parts of the others.
 func prompts(system prompt.Prompt, own prompt.Family) (text string, of func(family string) string) {
 	parts := prompt.Prompt{Parts: system.Parts}
-	text = parts.For(own).Text
+	text = unique.Make(parts.For(own).Text).Value()
 	return text, func(family string) string {
 		if family == string(own) {
 			return text

@@ -320,7 +320,9 @@ func (p *pump) run(ctx context.Context) {
 	defer p.end(ctx) // here, sending would take 200 bytes of the stack for as long as the pump reads
 	var stream iter.Seq2[model.Chunk, error]
 	p.next.err = scope.Guard(func() error {
-		stream = p.provider.Stream(ctx, *p.request)
+		request := *p.request
+		p.request = nil // only its provider needs it
+		stream = p.provider.Stream(ctx, request)
 		return nil
 	})
 	if p.next.err == nil {

@@ -127,7 +127,7 @@ func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
 
 // tryWorker finds out whether the worker could run tasks.
 func (f *devFlags) tryWorker(cmd *cobra.Command) error {
-	a := &agents{flags: f.workerFlags, logger: newLogger(cmd)}
+	a := &agents{flags: f.workerFlags, environ: environment(), logger: newLogger(cmd)}
 	if err := a.try(cmd.Context()); err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	if err != nil {
 		return failed(err)
 	}
-	a := &agents{flags: *f, fleet: name, logger: logger, secrets: to.secrets()}
+	a := &agents{flags: *f, fleet: name, environ: environment(), logger: logger, secrets: to.secrets()}
 	a.shared.Account = func(account assemble.Account) func(model.Provider) model.Provider {
 		return rates.Key(account.Provider, account.ID, account.Limiter).Wrap
 	}
@@ -315,7 +315,8 @@ func version() string {
 // agents make the agent of each attempt.
 type agents struct {
 	flags   workerFlags
-	fleet   string // which of all it is
+	fleet   string   // which of all it is
+	environ []string // of commands
 	shared  assemble.Shared
 	secrets []string
 	logger  *slog.Logger
@@ -335,7 +336,7 @@ func (a *agents) try(ctx context.Context) error {
 	given := a.given(fleet.Task{})
 	delete(given, "executor") // which may be made with the first task
 	delete(given, "sandbox.use")
-	environ, dir := environment(), os.TempDir()
+	environ, dir := a.environ, os.TempDir()
 	settings, err := config.Load(
 		config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject},
 	)
@@ -380,7 +381,7 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 	if err != nil {
 		return settle.SessionConfig{}, err
 	}
-	environ := environment()
+	environ := a.environ
 	settings, err := config.Load(
 		config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv)},
 	)
