@@ -20,6 +20,7 @@
 //   - session.go: the workflow of a session
 //   - turn.go: the activity of a turn, and its heartbeats
 //   - work.go: the worker, and its drain
+//   - slots.go: how many turns a worker runs at a time
 //   - engine.go: submitting and cancelling
 //   - send.go: the outbox's way to Temporal, and recovery
 //   - schedule.go: tasks that Temporal submits again and again

@@ -103,7 +103,9 @@ func (t *turn) complete(token []byte, a *fleet.Attempt, stop func()) {
 	out, err := t.work.output(context.Background(), t.taskID, a)
 	t.close(stop)
 	err = e.private("cannot read the state of a task; Temporal schedules it again", t.taskID, err)
-	if err := e.client.CompleteActivity(context.Background(), token, out, err); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+	defer cancel()
+	if err := e.client.CompleteActivity(ctx, token, out, err); err != nil {
 		e.logger.Warn("cannot complete a turn in Temporal, which schedules it again", "task", t.taskID, "error", err)
 	}
 }

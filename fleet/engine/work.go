@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// endGrace is how long claims have to end after the worker was asked to end.
+	// endGrace is how long attempts have, after the drain, to end and to be completed.
 	endGrace = time.Minute
 	// stickyTimeout is how long Temporal waits for the worker that has a session's workflow in
 	// memory, before it asks another one.
@@ -77,7 +77,7 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	stopped := make(chan struct{})
 	loops.Go(func() { k.endAfter(stopped) })
 	s.Stop() // waits until no turn is claimed any more
-	k.ended.Wait()
+	k.awaitTurns()
 	close(stopped)
 	if err != nil {
 		return fmt.Errorf("the worker cannot continue: %w", err)
@@ -140,7 +140,7 @@ func (w *work) options(fatal func(error)) (worker.Options, error) {
 		Tuner:                            tuner{others, w.slots},
 		MaxConcurrentWorkflowTaskPollers: maxDeciders,
 		DisableEagerActivities:           true, // else a worker runs the turns that it decides about
-		WorkerStopTimeout:                endGrace,
+		WorkerStopTimeout:                w.Drain + endGrace,
 		StickyScheduleToStartTimeout:     stickyTimeout,
 		OnFatalError:                     fatal,
 	}
@@ -179,6 +179,22 @@ func (w *work) setDraining() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drain = true
+}
+
+// awaitTurns waits until the turns have ended.
+func (w *work) awaitTurns() {
+	ended := make(chan struct{})
+	go func() { // ends with the last turn
+		w.ended.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(w.Drain + endGrace)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		w.engine.logger.Error("turns have not ended in time; other workers continue them")
+	}
 }
 
 // endAfter ends the turns that run after the drain, unless all have ended before.
