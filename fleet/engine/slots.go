@@ -75,7 +75,7 @@ func (s *slots) ReleaseSlot(worker.SlotReleaseInfo) {
 // MaxSlots implements [worker.SlotSupplier].
 func (s *slots) MaxSlots() int { return cap(s.free) }
 
-// tuner has the slots of turns, and otherwise those of another tuner.
+// tuner is another tuner, apart from the slots of activities.
 type tuner struct {
 	worker.WorkerTuner
 	turns *slots

@@ -185,7 +185,7 @@ func (a *Agent) log() {
 }
 
 // configure sets the fields of a session's configuration that follow from the options.
-func (o Options) configure(c *settle.SessionConfig, tools []string, confined *confinement) {
+func (o *Options) configure(c *settle.SessionConfig, tools []string, confined *confinement) {
 	r := o.Settings
 	c.WorkDir, c.Take, c.LockTimeout = o.Dir, o.Take, DefaultLockTimeout
 	c.Permission, c.Approver, c.Attended = o.permission(), o.Approver, o.Attended

@@ -106,7 +106,7 @@ func (g *guards) risk(paths []string) string {
 
 // confine tests which sandboxes are available. It fails if they are weaker than the
 // configuration requires (C22).
-func (o Options) confine(commands commandEnv, remote *remoteTools, known *skillSet) (*confinement, error) {
+func (o *Options) confine(commands commandEnv, remote *remoteTools, known *skillSet) (*confinement, error) {
 	c := &confinement{
 		commandEnv: commands,
 		remote:     remote,

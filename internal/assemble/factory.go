@@ -55,7 +55,7 @@ type webTools struct {
 }
 
 // toolFactory returns the factory for the selected tools.
-func (o Options) toolFactory(selection toolSelection, c *confinement, servers *serverSet,
+func (o *Options) toolFactory(selection toolSelection, c *confinement, servers *serverSet,
 	logger *slog.Logger,
 ) *toolFactory {
 	r := o.Settings

@@ -16,7 +16,7 @@ import (
 
 // instructions returns the function that finds the project's instructions in the folders
 // that calls worked in; nil if no file of the project is read.
-func (o Options) instructions() func(string, []event.Content) []settle.Instruction {
+func (o *Options) instructions() func(string, []event.Content) []settle.Instruction {
 	if o.Project == IgnoreProject || o.Settings.Executor != "" {
 		return nil
 	}

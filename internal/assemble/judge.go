@@ -28,7 +28,7 @@ func (o Options) rules() (rules []config.Rule, notes []string) {
 
 // judge returns the function that builds the judge of each session; nil if everything is
 // allowed without rules. An unusable rule is an error here, before any session begins.
-func (o Options) judge(permission event.Permission, c *confinement) (func() (settle.Judge, error), error) {
+func (o *Options) judge(permission event.Permission, c *confinement) (func() (settle.Judge, error), error) {
 	s, release := c.sandbox, o.release()
 	mode := func() Mode { return Mode{Permission: permission} }
 	rules, _ := o.rules()

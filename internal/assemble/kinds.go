@@ -189,11 +189,11 @@ func settleTools(name string) []string {
 
 // stricterJudge returns the function that makes the judge of a child whose kind has a
 // stricter permission.
-func (o Options) stricterJudge(c *confinement) func(settle.Permission) (settle.Judge, error) {
+func (o *Options) stricterJudge(c *confinement) func(settle.Permission) (settle.Judge, error) {
 	return func(stricter settle.Permission) (settle.Judge, error) {
-		o := o
-		o.below, o.Ceiling = true, stricter.Stricter(o.Ceiling)
-		build, err := o.judge(stricter.Stricter(o.permission()), c)
+		child := *o
+		child.below, child.Ceiling = true, stricter.Stricter(o.Ceiling)
+		build, err := child.judge(stricter.Stricter(o.permission()), c)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ type languageServers struct {
 	version string
 }
 
-func (o Options) languageServers() languageServers {
+func (o *Options) languageServers() languageServers {
 	return languageServers{
 		LSP: o.Settings.LSP, mode: func() Mode { return o.mode(o.permission()) }, path: o.Getenv("PATH"),
 		version: o.Version,

@@ -11,7 +11,7 @@ import (
 )
 
 // tokens returns the tokens of MCP servers.
-func (o Options) tokens(learn func(secrets ...string)) *oauth.Tokens {
+func (o *Options) tokens(learn func(secrets ...string)) *oauth.Tokens {
 	return &oauth.Tokens{Store: oauth.NewStore(o.Settings.DataDir), Client: o.loginClient, Learn: learn}
 }
 

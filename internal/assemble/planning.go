@@ -26,7 +26,7 @@ type planning struct {
 }
 
 // planning returns the plan mode of each session; nil if the permission mode never changes.
-func (o Options) planning() *planning {
+func (o *Options) planning() *planning {
 	if o.Policy == nil {
 		return nil
 	}

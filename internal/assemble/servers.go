@@ -156,7 +156,7 @@ type serverSet struct {
 
 // serverSet returns the agent's MCP servers. The judge decides which programs of a client
 // start without an approval.
-func (o Options) serverSet(tools []string, c *confinement, build func() (settle.Judge, error)) (*serverSet, error) {
+func (o *Options) serverSet(tools []string, c *confinement, build func() (settle.Judge, error)) (*serverSet, error) {
 	list := o.servers()
 	start, err := mayStart(build)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // tasks returns the configuration of child agents; nil for none.
-func (o Options) tasks(names []string, c *confinement) *settle.Tasks {
+func (o *Options) tasks(names []string, c *confinement) *settle.Tasks {
 	s := o.Settings.Tasks
 	if !slices.Contains(names, task.Name) || s.Depth == 0 || s.AtOnce == 0 || s.PerSession == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (o Options) tasks(names []string, c *confinement) *settle.Tasks {
 }
 
 // childWorktrees returns the maker of the git worktrees of child agents.
-func (o Options) childWorktrees() task.Worktrees {
+func (o *Options) childWorktrees() task.Worktrees {
 	return modeWorktrees{o.worktrees(), func() Mode { return o.mode(o.permission()) }}
 }
 
@@ -59,7 +59,7 @@ func (w modeWorktrees) Plan(ctx context.Context, dir, session string) (event.Wor
 }
 
 // childModel returns the model that a call names.
-func (o Options) childModel(ctx context.Context, name string) (model.Config, error) {
+func (o *Options) childModel(ctx context.Context, name string) (model.Config, error) {
 	settings := maps.Clone(o.Given)
 	if settings == nil {
 		settings = map[string]string{}
@@ -72,8 +72,9 @@ func (o Options) childModel(ctx context.Context, name string) (model.Config, err
 	if err != nil {
 		return model.Config{}, err
 	}
-	o.Settings, o.Model = r, model.Config{}
-	a, err := New(ctx, o)
+	child := *o
+	child.Settings, child.Model = r, model.Config{}
+	a, err := New(ctx, child)
 	if err != nil {
 		return model.Config{}, err
 	}

@@ -195,9 +195,10 @@ func (t trusted) check(dir string) error {
 
 // inDirectory configures a child agent in another directory than its parent's: with a
 // prompt, tools and a judge for that directory, by the same rules.
-func (o Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir string) (settle.SessionConfig, error) {
-	o.Dir, o.Model, o.below, o.Logger = dir, c.Model, true, nil
-	a, err := New(ctx, o)
+func (o *Options) inDirectory(ctx context.Context, c settle.SessionConfig, dir string) (settle.SessionConfig, error) {
+	child := *o
+	child.Dir, child.Model, child.below, child.Logger = dir, c.Model, true, nil
+	a, err := New(ctx, child)
 	if err != nil {
 		return c, err
 	}
