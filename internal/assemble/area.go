@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -28,15 +29,15 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 	for _, path := range writable {
 		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
-		} else if !slices.ContainsFunc(private, func(hidden string) bool { return sandbox.Contains(hidden, path) }) {
+		} else if !slices.ContainsFunc(private, func(hidden string) bool { return disk.Within(hidden, path) }) {
 			a.Look = append(a.Look, path)
 		}
-		if own := filepath.Join(path, ".git"); b.keepsGit() && exists(own) {
+		if own := filepath.Join(path, ".git"); b.keepsGit() && disk.Exists(own) {
 			a.Keep = append(a.Keep, own)
 		}
 	}
 	for _, path := range b.userFiles {
-		if inside(writable, path) && !exists(path) {
+		if inside(writable, path) && !disk.Exists(path) {
 			a.Obeyed = append(a.Obeyed, path)
 		}
 	}
@@ -65,7 +66,7 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 func above(a quarantine.Area) (list []string) {
 	for _, path := range a.Look {
 		for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
-			if slices.ContainsFunc(a.Hidden, func(hidden string) bool { return sandbox.Contains(hidden, at) }) {
+			if slices.ContainsFunc(a.Hidden, func(hidden string) bool { return disk.Within(hidden, at) }) {
 				list = append(list, filepath.Join(at, ".git"), filepath.Join(at, "HEAD"))
 			}
 		}
@@ -79,8 +80,8 @@ func (b *sandboxes) keptInside(write []string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(b.kept), func(path string) bool {
-		return !exists(path) ||
-			!slices.ContainsFunc(write, func(folder string) bool { return sandbox.Contains(real(folder), path) })
+		return !disk.Exists(path) ||
+			!slices.ContainsFunc(write, func(folder string) bool { return disk.Within(real(folder), path) })
 	})
 }
 
@@ -97,7 +98,7 @@ func (b *sandboxes) added() []string {
 
 // around reports whether a folder contains the working directory.
 func (s *sandboxing) around(folder string) bool {
-	return real(folder) != s.dir && sandbox.Contains(real(folder), s.dir)
+	return real(folder) != s.dir && disk.Within(real(folder), s.dir)
 }
 
 // writable returns the folders that commands can change, except the session's own.
@@ -114,7 +115,7 @@ func (b *sandboxes) unordinary() (list []string) {
 	writable := b.writable()
 	for _, git := range repo.Candidates(b.dir) {
 		for _, path := range []string{git.Own, git.Common} {
-			if !sandbox.Contains(path, b.dir) && inside(writable, path) {
+			if !disk.Within(path, b.dir) && inside(writable, path) {
 				list = append(list, path)
 			}
 		}

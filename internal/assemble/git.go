@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
-	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // Trust returns the rule for trusted directories, by the git configuration of the system
@@ -51,7 +51,7 @@ func systemPath(path string) string {
 	var kept []string
 	for folder := range strings.SplitSeq(proc.TrustedPath(path), string(os.PathListSeparator)) {
 		folder = real(folder)
-		of := func(known string) bool { return sandbox.Contains(known, folder) }
+		of := func(known string) bool { return disk.Within(known, folder) }
 		if slices.ContainsFunc(strings.Fields(systemFolders), of) {
 			kept = append(kept, folder)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
-	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // errGitWritable: a client that names its own folders may let commands commit.
@@ -43,10 +43,10 @@ func clientFolders(dir string, write []string) (list []string) {
 		if filepath.Dir(path) == path {
 			path = dir
 		}
-		if !exists(path) || slices.Contains(list, path) {
+		if !disk.Exists(path) || slices.Contains(list, path) {
 			continue // nothing can be changed there
 		}
-		if sandbox.Contains(path, dir) {
+		if disk.Within(path, dir) {
 			list = slices.Insert(list, 0, path)
 		} else {
 			list = append(list, path)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/repo"
@@ -85,7 +86,7 @@ func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	var empty []string
 	for _, path := range b.includes(confined.Write).foreign {
 		if slices.Contains(confined.Hide, path) && confined.Contents[path] == nil ||
-			!slices.ContainsFunc(granted, func(folder string) bool { return sandbox.Contains(real(folder), path) }) {
+			!slices.ContainsFunc(granted, func(folder string) bool { return disk.Within(real(folder), path) }) {
 			empty = append(empty, path)
 		}
 	}

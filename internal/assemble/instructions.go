@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/prompt"
 	"github.com/settle-agent/settle/internal/repo"
@@ -98,12 +99,12 @@ func placesOf(dir string, c event.Content) (out []string) {
 	}
 	for _, path := range named {
 		if path != "" {
-			out = append(out, absoluteIn(dir, path))
+			out = append(out, disk.AbsoluteIn(dir, path))
 		}
 	}
 	from := dir
 	if args.Workdir != "" {
-		from = absoluteIn(dir, args.Workdir)
+		from = disk.AbsoluteIn(dir, args.Workdir)
 	}
 	return append(out, wordsIn(from, args.Command)...)
 }
@@ -120,7 +121,7 @@ func wordsIn(dir, command string) (out []string) {
 		if word == "" || strings.HasPrefix(word, "-") || !filepath.IsLocal(word) && !filepath.IsAbs(word) {
 			continue
 		}
-		path := absoluteIn(dir, word)
+		path := disk.AbsoluteIn(dir, word)
 		if info, err := os.Lstat(path); err == nil && path != dir {
 			out = append(out, path)
 			if n > 0 && words[n-1] == "cd" && info.IsDir() {
@@ -129,11 +130,4 @@ func wordsIn(dir, command string) (out []string) {
 		}
 	}
 	return out
-}
-
-func absoluteIn(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

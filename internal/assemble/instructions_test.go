@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 func TestPlacesOf(t *testing.T) {
@@ -43,7 +44,7 @@ func TestPlacesOf(t *testing.T) {
 			}
 			var want []string
 			for _, w := range tt.want {
-				want = append(want, absoluteIn(dir, w))
+				want = append(want, disk.AbsoluteIn(dir, w))
 			}
 			if diff := cmp.Diff(want, placesOf(dir, c)); diff != "" {
 				t.Error(diff)

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy"
-	"github.com/settle-agent/settle/internal/sandbox"
 )
 
 // protected returns the files in folders that other programs obey later: git, shells,
@@ -24,18 +24,12 @@ func protected(folders []string, keepsGit bool) (list []string) {
 			names = []string{"hooks", "config", "config.worktree", "commondir"}
 		}
 		for _, name := range names {
-			if path := filepath.Join(dir, filepath.FromSlash(name)); exists(path) {
+			if path := filepath.Join(dir, filepath.FromSlash(name)); disk.Exists(path) {
 				list = append(list, path)
 			}
 		}
 	}
 	return list
-}
-
-// exists also reports a link without a target.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // startFiles are the files that shells of the user run.
@@ -54,7 +48,7 @@ func (s sandboxing) startFiles() (list []string) {
 // directory has the files to which links of the home directory lead.
 func (s sandboxing) ownFiles(writable []string) (list []string) {
 	for _, path := range withTargets(s.userFiles, writable) {
-		if inside(writable, path) && exists(path) {
+		if inside(writable, path) && disk.Exists(path) {
 			list = append(list, path)
 		}
 	}
@@ -65,7 +59,7 @@ func (s sandboxing) ownFiles(writable []string) (list []string) {
 func inside(folders []string, path string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool {
 		dir = real(dir)
-		return dir != path && sandbox.Contains(dir, path)
+		return dir != path && disk.Within(dir, path)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/anthropic"
@@ -44,7 +45,7 @@ func runCommand(dir string, environ []string) config.Runner {
 // keyDir is the working directory of a key_command: the directory of the file that names
 // it. The session's working directory can be untrusted, and many programs obey files in it.
 func keyDir(r *config.Resolved) string {
-	if dir := filepath.Dir(r.UserFile); r.UserFile != "" && exists(dir) {
+	if dir := filepath.Dir(r.UserFile); r.UserFile != "" && disk.Exists(dir) {
 		return dir
 	}
 	return Nowhere()

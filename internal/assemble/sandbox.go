@@ -168,7 +168,7 @@ func (s sandboxing) overlap(writable string, outOfReach ...string) string {
 	if filepath.Dir(writable) == writable {
 		return "is the root of the file system"
 	}
-	if s.dataDir != "" && sandbox.Contains(real(agents.WorktreeDir(s.dataDir)), writable) {
+	if s.dataDir != "" && disk.Within(real(agents.WorktreeDir(s.dataDir)), writable) {
 		return ""
 	}
 	for _, kept := range s.protectedFolders(outOfReach) {
@@ -178,9 +178,9 @@ func (s sandboxing) overlap(writable string, outOfReach ...string) string {
 		}
 		switch {
 		case kept.path == "":
-		case sandbox.Contains(writable, path):
+		case disk.Within(writable, path):
 			return "contains " + kept.name
-		case kept.around && sandbox.Contains(path, writable):
+		case kept.around && disk.Within(path, writable):
 			return "is in " + kept.name
 		}
 	}
@@ -239,7 +239,7 @@ func (s sandboxing) of(m policy.Mode) event.Sandbox {
 // not know which files in these folders are protected.
 func (s sandboxing) writes(mode func() Mode) func(event.Sandbox, string) bool {
 	return func(confined event.Sandbox, path string) bool {
-		if sandbox.Contains("/dev", path) {
+		if disk.Within("/dev", path) {
 			return true
 		}
 		if confined != event.Workspace {
@@ -247,7 +247,7 @@ func (s sandboxing) writes(mode func() Mode) func(event.Sandbox, string) bool {
 		}
 		more := mode().Extent
 		return slices.ContainsFunc(slices.Concat([]string{s.dir}, s.paths(s.Write), more.Write, more.Temporary),
-			func(dir string) bool { return sandbox.Contains(real(dir), path) })
+			func(dir string) bool { return disk.Within(real(dir), path) })
 	}
 }
 
@@ -336,7 +336,7 @@ func newSandboxes(s sandboxing, c *confinement, marker string) *sandboxes {
 
 // repository returns the repository around the directory; the zero value is none.
 func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
-	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(b.dir, real) {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !disk.Within(b.dir, real) {
 		dir = b.dir // a directory outside grants no additional read access
 	}
 	git, err := repo.FindGit(dir)
@@ -344,7 +344,7 @@ func (b *sandboxes) repository(dir string) (git repo.Git, around bool) {
 		git = repo.Git{}
 	}
 	// otherwise the working directory is in another repository
-	return git, git.Top != "" && sandbox.Contains(git.Top, b.dir)
+	return git, git.Top != "" && disk.Within(git.Top, b.dir)
 }
 
 // sandbox returns the sandbox of a command, with its additional environment.
@@ -365,7 +365,7 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	read, write := []string{b.dir}, []string{b.dir}
 	git, around := b.repository(dir)
 	if git.Top != "" {
-		if read = append(read, git.Own, git.Common); !sandbox.Contains(git.Top, b.home) {
+		if read = append(read, git.Own, git.Common); !disk.Within(git.Top, b.home) {
 			read = append(read, git.Top)
 		}
 		if around && b.Git == config.GitWrite {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 	"github.com/settle-agent/settle/internal/sandbox"
@@ -71,11 +72,11 @@ func secretRecord(dataDir, dir string) string {
 // exceptions, except for files that were found elsewhere before.
 func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]string, error) {
 	roots := []string{s.dir}
-	if real, err := filepath.EvalSymlinks(dir); err != nil || !sandbox.Contains(s.dir, real) {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !disk.Within(s.dir, real) {
 		dir = s.dir
 	}
 	if git, err := repo.FindGit(dir); err == nil && git.Top != "" {
-		if roots = append(roots, git.Own, git.Common); !sandbox.Contains(git.Top, s.home) {
+		if roots = append(roots, git.Own, git.Common); !disk.Within(git.Top, s.home) {
 			roots = append(roots, git.Top)
 		}
 	}
@@ -85,7 +86,7 @@ func (b *confinement) secretFiles(s *sandboxing, more wishes, dir string) ([]str
 	granted := s.paths(slices.Concat(s.Read, s.Write)) // as written: a command could replace one by a link
 	found, err := b.files.Below(func(path string) bool {
 		return slices.ContainsFunc(granted,
-			func(grant string) bool { return sandbox.Contains(filepath.Clean(grant), path) })
+			func(grant string) bool { return disk.Within(filepath.Clean(grant), path) })
 	}, roots...)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -34,10 +35,25 @@ func Absolute(dir, path string) (string, error) {
 	return filepath.Join(dir, path), nil
 }
 
-// Within reports whether an absolute path is dir or below it. Both are clean.
+// Within reports whether an absolute path is dir or below it. Both are clean. The empty path is
+// within no directory.
 func Within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+	return path != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// Exists reports whether the path names something, which can be a link.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// AbsoluteIn returns the clean form of a path that can be relative to dir.
+func AbsoluteIn(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
 }
 
 // Display returns a path for display: relative to dir if it is within dir, with slashes.

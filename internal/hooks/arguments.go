@@ -3,10 +3,10 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 
 	"github.com/settle-agent/settle/internal/config/claudecode"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool/file"
 )
 
@@ -47,18 +47,11 @@ func forHooks(tool, arguments, dir string) object {
 		}
 		var path string
 		if a.path && json.Unmarshal(value, &path) == nil {
-			value = text(absolute(dir, path))
+			value = text(disk.AbsoluteIn(dir, path))
 		}
 		args[a.foreign] = value
 	}
 	return args
-}
-
-func absolute(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 func text(s string) json.RawMessage {

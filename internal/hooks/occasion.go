@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
@@ -75,7 +76,7 @@ func (s *Set) direct(c Call) []aspect {
 	for _, f := range patched(c.Arguments) {
 		sent := maps.Clone(args)
 		if f.path != "" {
-			sent["file_path"] = text(absolute(s.Dir, f.path))
+			sent["file_path"] = text(disk.AbsoluteIn(s.Dir, f.path))
 		}
 		a := s.aspect(c, f.names, sent)
 		a.key = strings.Join(f.names, "|") + " " + f.path

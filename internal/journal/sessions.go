@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Entry is a session in a data directory.
@@ -64,7 +65,7 @@ func Move(from, to, session string) error {
 	switch {
 	case err == nil:
 		err = os.Remove(old)
-	case !exists(path): // some file systems have no links
+	case !disk.Exists(path): // some file systems have no links
 		err = os.Rename(old, path)
 	}
 	if err != nil {
@@ -91,7 +92,7 @@ func Delete(ctx context.Context, dir, session string, belongings ...string) erro
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
 	}
-	if snapshot := snapshotPath(path); exists(snapshot) {
+	if snapshot := snapshotPath(path); disk.Exists(snapshot) {
 		torn = append(torn, snapshot)
 	}
 	for _, path := range belongings {
@@ -108,11 +109,6 @@ func Delete(ctx context.Context, dir, session string, belongings ...string) erro
 		return fmt.Errorf("cannot delete session %q: %w", session, err)
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // globEscape makes a path match only itself.

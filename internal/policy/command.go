@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
@@ -160,7 +161,7 @@ func (w workspace) walk(root place, links bool) []effect {
 			return nil
 		}
 		at, err := w.locate(path)
-		if err != nil || link && !within(root.real, at.real) || at.secret() || virtual(path) || credentials(path) {
+		if err != nil || link && !disk.Within(root.real, at.real) || at.secret() || virtual(path) || credentials(path) {
 			list = append(list, effect{
 				kind: effects.Reads, text: "reads " + at.String(), place: at, sensitive: true,
 				why: "it reads " + filepath.ToSlash(path) + ", which may hold secrets",

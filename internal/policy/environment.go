@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -61,7 +63,7 @@ func (p *Policy) program(w workspace, name string) string {
 			continue
 		}
 		found, err := w.locate(path)
-		if err != nil || found.inside || within(w.dir, path) || !among(systemDirs, path) ||
+		if err != nil || found.inside || disk.Within(w.dir, path) || !among(systemDirs, path) ||
 			!among(installDirs, found.real) {
 			return name + " is not in a directory of system programs, but in " + dir
 		}
@@ -71,7 +73,7 @@ func (p *Policy) program(w workspace, name string) string {
 }
 
 func among(dirs, path string) bool {
-	return slices.ContainsFunc(strings.Fields(dirs), func(dir string) bool { return within(dir, path) })
+	return slices.ContainsFunc(strings.Fields(dirs), func(dir string) bool { return disk.Within(dir, path) })
 }
 
 // variable returns a variable of the commands' environment; the last entry wins.

@@ -177,7 +177,7 @@ func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 // every repository is, except those that are completely inside the working directory.
 func (p *Policy) keptGit(w workspace, dir string) bool {
 	real, err := disk.Resolve(dir)
-	if p.config.Opaque || err != nil || !within(w.real, real) {
+	if p.config.Opaque || err != nil || !disk.Within(w.real, real) {
 		return true
 	}
 	git, err := repo.FindGit(real)
@@ -187,5 +187,5 @@ func (p *Policy) keptGit(w workspace, dir string) bool {
 	case git.Top == "":
 		return false
 	}
-	return within(git.Top, w.real) || !within(w.real, git.Common)
+	return disk.Within(git.Top, w.real) || !disk.Within(w.real, git.Common)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // gitOptions are git's long options that name a program, a configuration, or a file to read
@@ -159,7 +160,7 @@ func (g gitCall) local(arg string) bool {
 func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgement) {
 	for _, g := range c.gitCalls() {
 		list := g.risks()
-		if real, err := c.workspace.resolve(g.dir); err != nil || !within(c.workspace.real, real) {
+		if real, err := c.workspace.resolve(g.dir); err != nil || !disk.Within(c.workspace.real, real) {
 			list = append(list, risk{cmp.Or(g.into, g.dir), "is outside of the working directory"})
 		}
 		for _, r := range list {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -210,13 +212,13 @@ func (s *search) folder(root, rel string) error {
 	}
 	for _, name := range l.links {
 		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
-			slices.ContainsFunc(s.roots, func(root string) bool { return real != root && within(root, real) }) {
+			slices.ContainsFunc(s.roots, func(root string) bool { return real != root && disk.Within(root, real) }) {
 			s.add(real)
 		}
 	}
 	for _, name := range l.configs {
 		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
-			slices.ContainsFunc(s.roots, func(root string) bool { return within(root, real) }) {
+			slices.ContainsFunc(s.roots, func(root string) bool { return disk.Within(root, real) }) {
 			s.addConfig(real)
 		}
 	}
@@ -329,13 +331,13 @@ func (s *SecretFiles) found(path string) bool {
 
 // holdsRoot reports whether one of the searched folders is the path or below it.
 func (s *search) holdsRoot(path string) bool {
-	return slices.ContainsFunc(s.roots, func(root string) bool { return within(path, root) })
+	return slices.ContainsFunc(s.roots, func(root string) bool { return disk.Within(path, root) })
 }
 
 // leadsToRoot reports whether a searched folder is below the path. What is secret in such a folder
 // depends on the roots, so that no other search can use its listing.
 func (s *search) leadsToRoot(path string) bool {
-	return slices.ContainsFunc(s.roots, func(root string) bool { return root != path && within(path, root) })
+	return slices.ContainsFunc(s.roots, func(root string) bool { return root != path && disk.Within(path, root) })
 }
 
 // secretFolder reports whether everything in a folder is secret.

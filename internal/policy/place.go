@@ -127,9 +127,3 @@ func virtual(path string) bool {
 	path = filepath.ToSlash(path)
 	return strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/")
 }
-
-// within reports whether path is root or below it; both are clean.
-func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel)
-}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Secret reports whether a file's path indicates secrets: keys, tokens, passwords.
@@ -104,7 +105,7 @@ func (p place) obeyed() bool {
 		}
 	}
 	return p.protected != nil && p.inside &&
-		slices.ContainsFunc(p.protected(), func(kept string) bool { return within(kept, p.real) })
+		slices.ContainsFunc(p.protected(), func(kept string) bool { return disk.Within(kept, p.real) })
 }
 
 // repositoryNames are the names in the folder of a repository by which git may run a
@@ -138,7 +139,7 @@ func mayBeRepository(dir string, written []string) bool {
 	exists := func(name string) bool {
 		at := filepath.Join(dir, name)
 		_, err := os.Lstat(at)
-		return err == nil || slices.ContainsFunc(written, func(path string) bool { return within(at, path) })
+		return err == nil || slices.ContainsFunc(written, func(path string) bool { return disk.Within(at, path) })
 	}
 	worktrees, _ := filepath.Glob(filepath.Join(config.Literal(dir), "worktrees", "*", "commondir"))
 	return exists("HEAD") || exists("commondir") || exists("objects") && exists("refs") || len(worktrees) > 0

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Find returns an absolute path without links, with the identity of its file.
@@ -178,10 +180,10 @@ func grantWithout(rules int, path string, hidden []Hidden) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil && len(hidden) > 0 {
 		path = real
 	}
-	if slices.ContainsFunc(hidden, func(h Hidden) bool { return Contains(h.Path, path) }) {
+	if slices.ContainsFunc(hidden, func(h Hidden) bool { return disk.Within(h.Path, path) }) {
 		return nil
 	}
-	if !slices.ContainsFunc(hidden, func(h Hidden) bool { return Contains(path, h.Path) }) {
+	if !slices.ContainsFunc(hidden, func(h Hidden) bool { return disk.Within(path, h.Path) }) {
 		return grant(rules, path, readRights)
 	}
 	if err := grant(rules, path, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {

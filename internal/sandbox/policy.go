@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Network is the network of a sandboxed command.
@@ -270,7 +272,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !Contains(dir, home) {
+		if filepath.IsAbs(dir) && !disk.Within(dir, home) {
 			p.Read = append(p.Read, filepath.Clean(dir))
 			if filepath.Base(dir) == "shims" { // of pyenv, rbenv, asdf: scripts that start programs in these folders
 				for _, name := range []string{"bin", "installs", "libexec", "plugins", "version", "versions"} {
@@ -284,25 +286,19 @@ func ReadOnly(home, path string, folders ...string) Policy {
 	return p
 }
 
-// Contains reports whether path is dir or below it; the empty path is not.
-func Contains(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return path != "" && err == nil && filepath.IsLocal(rel)
-}
-
 // MayRead and MayWrite report the policy's rights on an absolute path without links.
 func (p Policy) MayRead(path string) bool {
 	return !p.hides(path) &&
-		slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return Contains(dir, path) })
+		slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return disk.Within(dir, path) })
 }
 
 // hides reports whether the path is hidden, or below a folder that is.
 func (p Policy) hides(path string) bool {
-	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content == nil && Contains(h.Path, path) })
+	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content == nil && disk.Within(h.Path, path) })
 }
 
 // MayWrite reports whether the path may be changed.
 func (p Policy) MayWrite(path string) bool {
-	within := func(dir string) bool { return Contains(dir, path) }
+	within := func(dir string) bool { return disk.Within(dir, path) }
 	return !p.hides(path) && slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
 }

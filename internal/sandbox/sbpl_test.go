@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // form is a piece of a Seatbelt profile: a list, a word, or a string.
@@ -142,7 +144,7 @@ func (f form) matches(t testing.TB, ask request) bool {
 	case "literal":
 		return ask.path == f.list[1].text
 	case "subpath":
-		return Contains(f.list[1].text, ask.path)
+		return disk.Within(f.list[1].text, ask.path)
 	case "regex":
 		return ask.path != "" && regexp.MustCompile(f.list[1].text).MatchString(ask.path)
 	case "remote":

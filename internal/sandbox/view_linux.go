@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // mounts gives the calling thread a mount namespace with the policy's mounts. It requires
@@ -188,13 +190,14 @@ func isLink(path string) bool {
 // holds reports whether a folder can be renamed because it is below a writable one, which is
 // mounted already.
 func (p Policy) holds(path string) bool {
-	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && Contains(dir, path) })
+	return slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && disk.Within(dir, path) })
 }
 
 // outermost returns the paths that are not below another one.
 func outermost(paths []string) (out []string) {
 	for _, path := range paths {
-		if !slices.ContainsFunc(paths, func(parent string) bool { return parent != path && Contains(parent, path) }) {
+		above := func(parent string) bool { return parent != path && disk.Within(parent, path) }
+		if !slices.ContainsFunc(paths, above) {
 			out = append(out, path)
 		}
 	}
@@ -222,7 +225,7 @@ const devices = "/dev"
 // get no other rights by them, and device files outside of /dev do not work.
 func (m mounted) restrict(attributes uint64) error {
 	attributes |= unix.MOUNT_ATTR_NOSUID
-	if !Contains(devices, m.path) && !Contains(m.path, devices) {
+	if !disk.Within(devices, m.path) && !disk.Within(m.path, devices) {
 		attributes |= unix.MOUNT_ATTR_NODEV
 	}
 	err := unix.MountSetattr(m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})

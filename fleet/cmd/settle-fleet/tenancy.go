@@ -157,7 +157,7 @@ func (y *tenancy) admitDir(t fleet.Task) error {
 	if err != nil {
 		return fmt.Errorf("cannot use the directory of the task: %w", err)
 	}
-	if inside, err := filepath.Rel(own, dir); err != nil || !filepath.IsLocal(inside) {
+	if !disk.Within(own, dir) {
 		return fmt.Errorf("the task of tenant %q works in %q, which is not in %q", t.Tenant, t.Dir, own)
 	}
 	return nil

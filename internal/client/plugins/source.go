@@ -61,8 +61,8 @@ func ParseSource(dir, text string) (Source, error) {
 	case strings.HasPrefix(text, "-"):
 		return Source{}, fmt.Errorf("%q begins with a dash; write ./%[1]s for a directory of that name", text)
 	}
-	if _, err := os.Stat(absolute(dir, text)); err == nil && !isAddress(text) {
-		return folder(absolute(dir, text), "")
+	if _, err := os.Stat(disk.AbsoluteIn(dir, text)); err == nil && !isAddress(text) {
+		return folder(disk.AbsoluteIn(dir, text), "")
 	}
 	where, ref := text, ""
 	if at := strings.LastIndexByte(text, '@'); at > 0 && at > strings.LastIndexAny(text, "/:") {
@@ -93,8 +93,8 @@ func ParseSource(dir, text string) (Source, error) {
 	if isAddress(text) {
 		return Source{}, fmt.Errorf("%q is no address of a repository", where)
 	}
-	if _, err := os.Stat(absolute(dir, where)); err == nil {
-		return folder(absolute(dir, where), ref)
+	if _, err := os.Stat(disk.AbsoluteIn(dir, where)); err == nil {
+		return folder(disk.AbsoluteIn(dir, where), ref)
 	}
 	return Source{}, fmt.Errorf(
 		"there is no directory %q; an address of a repository begins with https:// or ssh://, "+
@@ -107,13 +107,6 @@ func checkRef(ref string) error {
 		return fmt.Errorf("%q is no commit, tag or branch", ref)
 	}
 	return nil
-}
-
-func absolute(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(dir, name)
 }
 
 // folder is a directory, or with a ref, or without a work tree, a repository in it.

@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/skills"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -41,7 +42,7 @@ func agentOf(path string, from skills.Sources) string {
 		return ""
 	}
 	for _, of := range [][2]string{{from.Claude, claudeCode}, {from.Codex, codex}} {
-		if rel, err := filepath.Rel(of[0], path); of[0] != "" && err == nil && filepath.IsLocal(rel) {
+		if of[0] != "" && disk.Within(of[0], path) {
 			return of[1]
 		}
 	}

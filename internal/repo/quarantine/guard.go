@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Area is the set of paths that a sandboxed command can change.
@@ -529,7 +531,7 @@ func (g *Guard) kept(path string) bool { return within(g.area.Keep, path) }
 func (g *Guard) hidden(path string) bool {
 	longest := func(folders []string) (n int) {
 		for _, folder := range folders {
-			if within([]string{folder}, path) {
+			if disk.Within(folder, path) {
 				n = max(n, len(folder))
 			}
 		}
@@ -540,10 +542,7 @@ func (g *Guard) hidden(path string) bool {
 
 // within reports whether a path is one of the folders or below one.
 func within(folders []string, path string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool {
-		rel, err := filepath.Rel(folder, path)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(folders, func(folder string) bool { return disk.Within(folder, path) })
 }
 
 // outermost are the folders that are in no other folder of the list.

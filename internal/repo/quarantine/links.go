@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxLinks bounds the links that a path is followed through, as the kernel does.
@@ -87,7 +89,7 @@ func (g *Guard) walkPath(from, to string) (at string, astray bool) {
 			continue
 		}
 		next := filepath.Join(at, name)
-		if g.hidden(next) || within([]string{"/proc"}, next) {
+		if g.hidden(next) || disk.Within("/proc", next) {
 			return next, true
 		}
 		target, err := os.Readlink(next)

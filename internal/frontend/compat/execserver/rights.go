@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -246,7 +245,7 @@ func (r rights) policy() (*sandbox.Policy, error) {
 	for _, g := range r.grants {
 		level, outer := r.may(g.path), r.outside(g.path)
 		switch {
-		case level < outer && !(g.skip && !exists(g.path)): // the kernel's rules only add
+		case level < outer && !(g.skip && !disk.Exists(g.path)): // the kernel's rules only add
 			return nil, unenforced("a sandbox that protects %q in a folder which a command may read or write", g.path)
 		case level == writable:
 			policy.Write = append(policy.Write, g.path)
@@ -269,9 +268,4 @@ func (r rights) outside(path string) access {
 	}.may(
 		path,
 	)
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
