@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settle-agent/settle/internal/config/claudecode"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // claudeForms are the tools of Claude Code
@@ -163,7 +164,7 @@ func typeGlob(kind string) string {
 
 func writeBash(o *object) bool {
 	if dir := o.text("workdir"); dir != "" && o.text("command") != "" {
-		o.set("command", "cd "+shellQuote(dir)+" && "+o.text("command"))
+		o.set("command", "cd "+terminal.ShellWord(dir)+" && "+o.text("command"))
 	}
 	return true
 }

@@ -3,6 +3,8 @@ package family
 import (
 	"fmt"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // The default waits of exec_command and write_stdin in milliseconds, as in Codex
@@ -134,19 +136,10 @@ func readArgv(o *object) (string, error) {
 	} else {
 		quoted := make([]string, len(words))
 		for n, w := range words {
-			quoted[n] = shellQuote(w)
+			quoted[n] = terminal.ShellWord(w)
 		}
 		line = strings.Join(quoted, " ")
 	}
 	o.set("command", line)
 	return "", nil
-}
-
-// shellQuote quotes a word for a shell.
-func shellQuote(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -3,6 +3,8 @@ package about
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // Installed describes how settle was installed on this machine.
@@ -45,7 +47,7 @@ func (i Installed) command(r Release) string {
 	case strings.HasSuffix(path, ".exe"):
 		return "unpack the archive for your machine from " + r.Files
 	}
-	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + shellQuoted(
+	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + terminal.ShellWord(
 		filepath.Dir(i.Program),
 	) + " sh"
 }
@@ -59,5 +61,3 @@ func (i Installed) npm(r Release) string {
 	}
 	return "npm install " + global + "@settle-agent/settle@" + r.Version
 }
-
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

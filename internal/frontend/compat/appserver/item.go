@@ -12,6 +12,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/hooks"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -232,15 +233,13 @@ func describe(c event.Content, dir string) (line, at string, action commandActio
 		path := toolview.Absolute(dir, call.Path)
 		return line, dir, commandAction{Type: "read", Command: line, Name: filepath.Base(call.Path), Path: &path}
 	case toolview.Search:
-		line = strings.TrimSpace(c.Name + " " + quoted(call.Pattern) + " " + call.Path)
+		line = strings.TrimSpace(c.Name + " " + terminal.ShellWord(call.Pattern) + " " + call.Path)
 		return line, dir, commandAction{Type: "search", Command: line, Query: ptr(call.Pattern), Path: ptr(call.Path)}
 	default:
 		line = strings.TrimSpace("list " + call.Path)
 		return line, dir, commandAction{Type: "listFiles", Command: line, Path: ptr(call.Path)}
 	}
 }
-
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // updates returns what a call changes, by the details of its result or of the
 // approval that was asked for; without any, the files that it names.
