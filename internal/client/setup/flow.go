@@ -21,7 +21,7 @@ type Choice struct{ ID, Label, Detail string }
 type Question struct {
 	Title string
 	// Choices are the answers, of which Selected is selected first; without choices, the
-	// person types a text.
+	// person types a text, which begins as Selected.
 	Choices  []Choice
 	Selected string
 	// Hidden means that the text is never shown.
@@ -158,12 +158,14 @@ func (f *flow) address(ctx context.Context) (question bool, err error) {
 	if f.chosen.choice.ID != otherServer {
 		return false, nil
 	}
+	q := Question{Title: "Address, such as http://HOST:8000/v1", Selected: f.draft.Provider.BaseURL}
 	for {
-		text, err := f.Ask(ctx, Question{Title: "Address, such as http://HOST:8000/v1"})
+		text, err := f.Ask(ctx, q)
 		if err != nil {
 			return true, err
 		}
-		text = strings.TrimRight(strings.TrimSpace(text), "/")
+		q.Selected = text
+		text = withScheme(strings.TrimRight(strings.TrimSpace(text), "/"))
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 			u.RawQuery != "" || u.User != nil {
@@ -174,6 +176,18 @@ func (f *flow) address(ctx context.Context) (question bool, err error) {
 		f.draft.Provider.BaseURL = strings.TrimSuffix(text, "/chat/completions")
 		return true, nil
 	}
+}
+
+// withScheme completes an address without a scheme: http for a server of the local network, else https. A
+// word alone is no address.
+func withScheme(address string) string {
+	switch {
+	case strings.Contains(address, "://"), address != "localhost" && !strings.ContainsAny(address, ".:"):
+		return address
+	case config.Provider{BaseURL: "http://" + address}.Private():
+		return "http://" + address
+	}
+	return "https://" + address
 }
 
 // keyKind asks how the person gives the key. A key that is pasted at this question is the key.
@@ -298,7 +312,7 @@ func (f *flow) model(ctx context.Context) (question bool, err error) {
 		q.Choices = append(q.Choices, Choice{ID: name, Label: name, Detail: m.Columns()})
 	}
 	if len(q.Choices) == 0 {
-		q.Title = "Name of the model (the list is not available)"
+		q.Title, q.Selected = "Name of the model (the list is not available)", ""
 	}
 	for err = nil; ; {
 		f.draft.Model, err = f.Ask(ctx, q)

@@ -212,6 +212,19 @@ func TestSetupTakesKeyAtMenu(t *testing.T) {
 	}
 }
 
+// An address without a scheme is http in the local network, else https.
+func TestAddressWithoutScheme(t *testing.T) {
+	for typed, want := range map[string]string{
+		"localhost:9": "http://localhost:9", "127.0.0.1:9/v1": "http://127.0.0.1:9/v1", "[::1]:9": "http://[::1]:9",
+		"gpu.lan:8000": "http://gpu.lan:8000", "models.example.com/v1": "https://models.example.com/v1",
+		"http://models.example.com": "http://models.example.com", "ftp://x": "ftp://x", "nonsense": "nonsense", "": "",
+	} {
+		if got := withScheme(typed); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
 // An address without its version, or with the path of a request, leads to the server.
 func TestSetupCompletesAddress(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("a"), modeltest.Say("b"), modeltest.Say("c")))

@@ -164,7 +164,7 @@ func asLabel(title string) string {
 
 // enter takes a text. A hidden one is never drawn: the person sees how long it is.
 func (f *setupForm) enter(ctx context.Context, q setup.Question) (string, error) {
-	text := ""
+	text := q.Selected
 	for {
 		shown := text
 		if q.Hidden {

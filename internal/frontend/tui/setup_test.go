@@ -91,7 +91,8 @@ func TestSetupOnScreen(t *testing.T) {
 		server := modeltest.NewServer(t, script)
 		rows, all, dir, err := setupAt(t, width, nil, [][2]string{
 			{"Provider:  Enter", "anoth\r"},
-			{"Address, such as", server.OpenAI() + "\r"},
+			{"Address, such as", server.OpenAI() + "?x\r"},
+			{"✗ an address", "\x7f\x7f\r"}, // the text was kept
 			{"need a key?", "\x1b[B\r"},
 			{"(it is not shown):", "\x1b[200~" + key + "\n\x1b[201~"},
 			{"20 characters", "\r"},
