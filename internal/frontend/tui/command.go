@@ -317,6 +317,9 @@ func (u *UI) fork(string) {
 // compact runs like any turn: the log reports its result.
 func (u *UI) compact(string) {
 	c := u.view.conversation
+	if u.state().Running() != nil {
+		u.showHint("compacts the history after this turn")
+	}
 	go u.guarded(func() { // ends with the compaction, which ends in time when it is interrupted (C9)
 		got, err := c.Compact(u.ctx, user)
 		var ended *event.Cause

@@ -101,7 +101,7 @@ func (u *UI) permissionMenu(rules []Rule) *menu {
 	for n, r := range rules {
 		one := choice{
 			id: "\x00" + string(rune(n)), label: r.Decision + " " + r.Text, detail: r.Where,
-			group: "Rules (of the configuration: change them there)",
+			group: "Rules in force (change those of the configuration there)",
 		}
 		if r.ID != "" {
 			one.id, one.label, one.detail, one.group = "\x01"+
@@ -161,7 +161,7 @@ func (u *UI) pickSession() {
 				m.all = append(m.all, one)
 			}
 			if len(m.all) == 0 {
-				u.showHint("there is no session of this directory yet")
+				u.showHint("no session of this directory has an input yet")
 				return
 			}
 			u.openMenu(m)

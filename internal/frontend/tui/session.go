@@ -22,7 +22,7 @@ type Sessions interface {
 	Fork(ctx context.Context, id string) (fork string, err error)
 	// Rename has a session be called by a name.
 	Rename(ctx context.Context, id, name string) error
-	// List returns the sessions of the directory, the last one first.
+	// List returns the sessions of the directory that have an input or a name, the last one first.
 	List(ctx context.Context) ([]Listed, error)
 }
 

@@ -276,7 +276,9 @@ func (s *Sessions) List(ctx context.Context) ([]tui.Listed, error) {
 	var out []tui.Listed
 	for _, e := range list {
 		one := tui.Listed{ID: e.Session, Updated: e.Updated, Held: e.Held}
-		one.Title = cmp.Or(store.Name(s.dataDir, e.Session), e.Title)
+		if one.Title = cmp.Or(store.Name(s.dataDir, e.Session), e.Title); one.Title == "" && e.IsEmpty() {
+			continue // nothing to continue
+		}
 		if host, known := attach.HostOf(s.dataDir, e.Session); known {
 			one.Host = host.String()
 		}

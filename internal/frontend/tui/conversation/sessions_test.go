@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
@@ -116,5 +117,40 @@ func TestModeOutlivesHost(t *testing.T) {
 	}
 	if got, want := s.spec(c.ID()).Before, (Modes{"read-only", "read-only"}); got != want {
 		t.Errorf("a host of its own would begin in %+v, want %+v", got, want)
+	}
+}
+
+// The list to resume has no session without an input, unless a person has named it.
+func TestListLeavesOutSessionsWithoutInput(t *testing.T) {
+	place := clienttest.NewPlace(t)
+	hosts := place.Sessions(script.New(script.Text("done")), "terminal")
+	defer func() { _ = hosts.CloseAll(t.Context(), event.Shutdown, "test") }()
+	s := New(hosts, place.Dir, place.Data, true, false)
+	var ids []string
+	for range 3 {
+		c, err := s.Open(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids = append(ids, c.ID()); len(ids) == 1 {
+			turn, err := c.Submit(t.Context(), "fix it")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := turn.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Rename(t.Context(), ids[1], "later"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.List(t.Context())
+	titles := map[string]string{}
+	for _, one := range list {
+		titles[one.ID] = one.Title
+	}
+	if want := (map[string]string{ids[0]: "fix it", ids[1]: "later"}); err != nil || !maps.Equal(titles, want) {
+		t.Errorf("%v, %v, want %v", titles, err, want)
 	}
 }
