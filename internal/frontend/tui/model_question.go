@@ -171,6 +171,7 @@ func (u *UI) answeredBefore(a *event.Approval) bool {
 // askBefore asks the question before the current one again. All answers stay.
 func (u *UI) askBefore(a *event.Approval) {
 	u.answering(a).at--
+	u.questions.menuOf = "" // the menu selects the answer that was given
 	u.typeAgain(a)
 }
 
