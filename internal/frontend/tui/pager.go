@@ -241,15 +241,15 @@ func (p *pager) find(step int) {
 		return
 	}
 	last := len(p.sheet) - 1
-	move, again := p.next, place{0, -1} // again is before the first row, or behind the last one
+	move, outside := p.next, place{0, -1} // outside is before the first row, or behind the last one
 	if step < 0 {
-		move, again = p.previous, place{last, len(p.part(last))}
+		move, outside = p.previous, place{last, len(p.part(last))}
 	}
 	from := p.top
 	if p.hit != nil {
 		from = *p.hit
 	}
-	for _, from := range []place{from, again} {
+	for _, from := range []place{from, outside} {
 		for at, more := move(from); more; at, more = move(at) {
 			if strings.Contains(strings.ToLower(p.part(at.part)[at.row].Text()), words) {
 				p.top, p.hit = at, &at

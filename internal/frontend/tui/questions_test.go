@@ -127,7 +127,8 @@ func TestDenialByPolicyIsNoQuestion(t *testing.T) {
 		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
 			Model: model.Config{
 				Provider: script.New(
-					script.Turn(script.Call("shell", `{"command":"make"}`), script.Delay(3*time.Second)), script.Stall(),
+					script.Turn(script.Call("shell", `{"command":"make"}`), script.Delay(3*time.Second)),
+					script.Stall(),
 				), ProviderName: "script", Name: "m",
 			},
 			WorkDir: "/w", Permission: settle.Deny, Attended: true, Tools: []tool.Tool{echoShell{}},

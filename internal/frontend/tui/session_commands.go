@@ -68,7 +68,8 @@ const maxPlan = 6
 // not shown: its rows could be mistaken for what the question is about.
 func (u *UI) planRows(width, limit int) (rows []terminal.Line) {
 	p := u.view.printout.plan
-	if asked, _ := u.pendingApproval(); asked != nil || len(p.Plan) == 0 || u.state().Running() == nil || limit < 1 {
+	question, _ := u.pendingApproval()
+	if question != nil || len(p.Plan) == 0 || u.state().Running() == nil || limit < 1 {
 		return nil
 	}
 	rows = []terminal.Line{terminal.Clip(terminal.Plain(p.Title(), bold()), width)}
