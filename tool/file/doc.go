@@ -28,6 +28,7 @@
 //   - read.go: the tool read, its limits, and what it suggests for a missing file
 //   - view.go: the part of a file that read shows
 //   - notebook.go: Jupyter notebooks as cells
+//   - notebook_edit.go: replaces a text in the cells of a notebook
 //   - document.go: PDFs as text by page
 //   - media.go: images and binary files
 //   - write.go: the tool write

@@ -98,7 +98,8 @@ func (w *Workspace) readCells(p place, n *notebook, in ReadArguments) (tool.Resu
 	var out strings.Builder
 	language := cmp.Or(n.Metadata.Language.Name, n.Metadata.Kernel.Language, "unknown language")
 	fmt.Fprintf(&out, "(notebook, %d cells, %s; shown as cells, which offset and limit count. "+
-		"edit replaces text of one cell as shown; grep and patches work on the file, which is JSON)\n", len(n.Cells), cleanText(language))
+		"edit replaces text of one cell as shown; grep and patches work on the file, which is JSON)\n",
+		len(n.Cells), cleanText(language))
 	shown := 0
 	for i := from - 1; i < len(n.Cells) && shown < limit; i++ {
 		text := n.Cells[i].render(i + 1)
