@@ -128,7 +128,7 @@ func (s *streams) trusts(ctx context.Context, yes bool, question, command string
 		return true, nil
 	}
 	if !s.person() {
-		return false, fmt.Errorf("no person can be asked here; nothing was trusted; to trust exactly this content: %s",
+		return false, fmt.Errorf("no person can be asked here; nothing was trusted; to trust it without a question: %s",
 			command)
 	}
 	fmt.Fprint(s.stderr, question+" [y/N] ")

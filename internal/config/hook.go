@@ -115,8 +115,19 @@ func (l *loader) ownHooks(top *table) {
 		top.fail("hooks", err)
 		return
 	}
+	numbers, all := map[event.HookEvent]int{}, map[event.HookEvent]int{}
 	for _, h := range list {
-		h.Own, h.Origin = true, Origin{Kind: File, Where: top.doc.where("hooks", string(h.Event), "1")}
+		all[h.Event]++
+	}
+	for _, h := range list {
+		numbers[h.Event]++
+		number := 1
+		last := joined([]string{"hooks", string(h.Event), strconv.Itoa(all[h.Event])})
+		if top.doc.lines[last] > 0 { // each entry is one hook
+			number = numbers[h.Event]
+		}
+		where := top.doc.where("hooks", string(h.Event), strconv.Itoa(number))
+		h.Own, h.Origin = true, Origin{Kind: File, Where: where}
 		l.Hooks = append(l.Hooks, h)
 	}
 }

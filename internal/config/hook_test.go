@@ -53,6 +53,20 @@ func TestHooksOfTheUser(t *testing.T) {
 	}
 }
 
+// Each hook of the user's file names its own line.
+func TestHooksOfUserNameTheirLines(t *testing.T) {
+	w := newWorld(t)
+	w.user("[[hooks.PreToolUse]]\ncommand = \"a\"\n[[hooks.Stop]]\ncommand = \"b\"\n" +
+		"[[hooks.PreToolUse]]\ncommand = \"c\"\n")
+	var lines []string
+	for _, h := range w.load().Hooks {
+		lines = append(lines, h.Command+h.Origin.Where[strings.LastIndexByte(h.Origin.Where, ':'):])
+	}
+	if got := strings.Join(lines, " "); got != "a:1 c:5 b:3" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestHooksOfAProject: trusted hooks run, and stop running if they or their scripts change.
 func TestHooksOfAProject(t *testing.T) {
 	w := newWorld(t)

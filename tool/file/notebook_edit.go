@@ -100,11 +100,11 @@ func substituteCells(s *snapshot, in EditArguments) (out []byte, n int, err erro
 		cells = append(cells, one.cell)
 		raw := s.data[one.from:one.to]
 		out = append(out, s.data[at:one.from]...)
-		if out = append(out, encodeSource(strings.ReplaceAll(one.text, in.Old, in.New), raw)...); len(out) > maxEditBytes {
+		out = append(out, encodeSource(strings.ReplaceAll(one.text, in.Old, in.New), raw)...)
+		if at = one.to; len(out) > maxEditBytes {
 			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed",
 				s.Shown, byteCount(maxEditBytes))
 		}
-		at = one.to
 	}
 	if n > 1 && !in.All {
 		return nil, 0, fmt.Errorf("old_string occurs %d times in %q, in the cells %s; nothing was changed. "+
@@ -121,19 +121,25 @@ func encodeSource(text string, old []byte) []byte {
 		return encodeString(text)
 	}
 	first, last := bytes.IndexByte(old, '"'), bytes.LastIndexByte(old, '"')
-	var between, end []byte
+	var begin, end []byte
 	if first >= 0 {
-		between, end = old[1:first], old[last+1:len(old)-1]
+		begin, end = old[1:first], old[last+1:len(old)-1]
+	}
+	between := begin
+	if len(between) == 0 {
+		between = []byte(" ")
 	}
 	out := []byte("[")
 	for n, line := range strings.SplitAfter(text, "\n") {
 		if line == "" {
 			continue
 		}
-		if n > 0 {
-			out = append(out, ',')
+		if n == 0 {
+			out = append(out, begin...)
+		} else {
+			out = append(append(out, ','), between...)
 		}
-		out = append(append(out, between...), encodeString(line)...)
+		out = append(out, encodeString(line)...)
 	}
 	return append(append(out, end...), ']')
 }

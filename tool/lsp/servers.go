@@ -164,8 +164,8 @@ func (s *Servers) Check(ctx context.Context, edits []Edit) string {
 		}))
 	}
 	waiting.Wait()
-	notes = append(notes, ignored[:min(len(ignored), maxReported)]...)
-	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "\n")
+	all := slices.Concat(notes, ignored[:min(len(ignored), maxReported)])
+	return strings.Join(slices.DeleteFunc(all, func(note string) bool { return note == "" }), "\n")
 }
 
 // Close ends all servers with their processes, in parallel. The error reports processes

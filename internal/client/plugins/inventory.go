@@ -156,7 +156,11 @@ func texts(p *plugin.Plugin) (out []Part) {
 			details = append(details, "permission: "+a.Permission)
 		}
 		if a.Model != "" {
-			details = append(details, "model: "+a.Model)
+			detail := "model: " + a.Model
+			if !strings.Contains(a.Model, "/") {
+				detail += ", not in force"
+			}
+			details = append(details, detail)
 		}
 		out = append(out, Part{KindAgent, a.Name, "", append(details, a.Warnings...)})
 	}
