@@ -194,3 +194,7 @@ func (f *Failure) Error() string {
 	}
 	return b.String()
 }
+
+// HasEndTime reports whether the work ended when its ending says. A host that was killed left no
+// time of its end: the ending has the time of the last event before it.
+func (c *Cause) HasEndTime() bool { return c == nil || c.Reason != Crashed }

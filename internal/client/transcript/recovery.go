@@ -45,3 +45,11 @@ func endedText(d event.SessionRecovered, s *event.State) string {
 	}
 	return "its turn and " + terminal.Count(calls, "call") + " were still running and have been ended"
 }
+
+// AfterWords are the words of a cause with the time that the work took: "interrupted after 3 s".
+func AfterWords(c *event.Cause, elapsed string) string {
+	if !c.HasEndTime() {
+		return c.Error() + " while it ran"
+	}
+	return c.Error() + " after " + elapsed
+}

@@ -160,11 +160,13 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	}
 	fmt.Fprintf(
 		b,
-		"\n[%s: %s after %s]\n",
+		"\n[%s: %s]\n",
 		t.ID,
-		terminal.Text(t.Cause.Error()),
 		strings.Join(
-			append([]string{terminal.Duration(t.EndedAt.Sub(t.StartedAt))}, transcript.SpentIn(t)...), "; ",
+			append(
+				[]string{terminal.Text(transcript.AfterWords(t.Cause, terminal.Duration(t.EndedAt.Sub(t.StartedAt))))},
+				transcript.SpentIn(t)...,
+			), "; ",
 		),
 	)
 }

@@ -316,11 +316,11 @@ func outcome(i *event.Item, content event.Content, held bool) (mark string, styl
 	case i.Effects == event.EffectsNone:
 		return "■", warning(), "  not started"
 	}
-	why := "cut"
+	why := "cut after " + elapsed
 	if i.Cause != nil {
-		why = i.Cause.Error()
+		why = transcript.AfterWords(i.Cause, elapsed)
 	}
-	return "■", warning(), fmt.Sprintf("  %s after %s; effects: %s", terminal.OneLine(why), elapsed, i.Effects)
+	return "■", warning(), fmt.Sprintf("  %s; effects: %s", terminal.OneLine(why), i.Effects)
 }
 
 // maxNote is how many rows a note has.
@@ -541,7 +541,7 @@ func endEntry(t *event.Turn) entry {
 	case t.Cause.Outcome == event.Aborted && t.Cause.Reason == event.Shutdown && t.Cause.By == user:
 		words, mark, style = "you closed the session after "+elapsed, "■ ", warning()
 	case t.Cause.Outcome == event.Aborted:
-		words, mark, style = terminal.OneLine(t.Cause.Error())+" after "+elapsed, "■ ", warning()
+		words, mark, style = terminal.OneLine(transcript.AfterWords(t.Cause, elapsed)), "■ ", warning()
 	}
 	words = strings.Join(append([]string{words}, transcript.SpentIn(t)...), " · ")
 	text := faint()

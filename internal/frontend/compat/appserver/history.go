@@ -40,7 +40,7 @@ func (v view) turnOf(items itemsView) object {
 			t.StartedAt,
 		),
 		"completedAt": seconds(t.EndedAt),
-		"durationMs":  milliseconds(t.StartedAt, t.EndedAt),
+		"durationMs":  milliseconds(t.StartedAt, t.EndedAt, t.Cause),
 	}
 }
 

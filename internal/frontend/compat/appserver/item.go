@@ -11,6 +11,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/hooks"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/tool/file"
@@ -172,7 +173,7 @@ func (v view) describeCommand(out object, i *event.Item, c event.Content) {
 	line, dir, action := describe(c, v.dir)
 	setNull(out, "pluginId", "scriptPath", "processId", "aggregatedOutput", "exitCode")
 	out["command"], out["cwd"], out["source"], out["commandActions"] = line, dir, "agent", []commandAction{action}
-	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt, i.Cause)
 	if i.Status != event.ItemOpen {
 		out["aggregatedOutput"], out["exitCode"] = c.Output, c.ExitCode
 	}
@@ -181,7 +182,7 @@ func (v view) describeCommand(out object, i *event.Item, c event.Content) {
 func (v view) describeTool(out object, i *event.Item, c event.Content) {
 	setNull(out, "namespace", "contentItems", "success")
 	out["tool"], out["arguments"] = cmp.Or(c.Name, "unknown"), toolview.New(c.Name, c.RanWith(), v.dir).Arguments
-	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt, i.Cause)
 	if i.Status != event.ItemOpen {
 		out["success"], out["contentItems"] = i.Status == event.ItemCompleted, []object{
 			{"type": "inputText", "text": c.Output},
@@ -194,7 +195,7 @@ func (v view) describeServerTool(out object, i *event.Item, c event.Content) {
 	call, _ := mcp.CalledBy(c.Name, toolview.New(c.Name, c.RanWith(), v.dir).Arguments)
 	setNull(out, "appContext", "mcpAppUi", "pluginId", "readOnlyHint", "result", "error")
 	out["server"], out["tool"], out["arguments"] = call.Server, call.Tool, call.Arguments
-	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt)
+	out["durationMs"] = milliseconds(i.StartedAt, i.EndedAt, i.Cause)
 	switch i.Status {
 	case event.ItemOpen:
 	case event.ItemCompleted:
@@ -269,8 +270,12 @@ func update(c toolview.Change) object {
 // messageOf returns what a user said as an item.
 func messageOf(in event.Input) object {
 	content := []object{}
-	if in.Text != "" {
-		content = append(content, object{"type": "text", "text": in.Text, "text_elements": []any{}})
+	text := in.Text
+	if in.By == event.Resumer {
+		text = transcript.ResumedWords(&in)
+	}
+	if text != "" {
+		content = append(content, object{"type": "text", "text": text, "text_elements": []any{}})
 	}
 	for _, i := range in.Images {
 		content = append(

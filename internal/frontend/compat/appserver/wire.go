@@ -91,8 +91,8 @@ func seconds(t time.Time) *int64 {
 
 // milliseconds is the time between two moments; nil where one of them is still to
 // come.
-func milliseconds(from, to time.Time) *int64 {
-	if from.IsZero() || to.IsZero() {
+func milliseconds(from, to time.Time, c *event.Cause) *int64 {
+	if from.IsZero() || to.IsZero() || !c.HasEndTime() {
 		return nil
 	}
 	ms := to.Sub(from).Milliseconds()

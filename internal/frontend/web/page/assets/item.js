@@ -119,7 +119,7 @@ function callView(i, app) {
     el.dataset.state = state;
     text(name, named(c.name ?? "call"));
     text(title, named(i.title || argumentLine(c)));
-    text(time, i.started ? duration((i.status === "open" ? app.now() : i.endedAt) - i.startedAt) : "");
+    text(time, i.started && i.cause?.reason !== "crashed" ? duration((i.status === "open" ? app.now() : i.endedAt) - i.startedAt) : "");
     text(status, statusWords(i, state, c, app));
     show(cancel, i.status === "open" && i.ready);
     cancel.disabled = !!i.cancel;
