@@ -113,7 +113,11 @@ func (w *writer) input(in *event.Input) {
 	for range in.Documents {
 		text = paragraph(text, "[PDF, which the session's events have]")
 	}
-	w.add(fromUser, in.At, text)
+	source := fromUser
+	if in.By == event.Resumer { // settle's own words
+		source = fromSystem
+	}
+	w.add(source, in.At, text)
 }
 
 func (w *writer) turn(t *event.Turn) {

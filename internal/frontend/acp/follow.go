@@ -113,7 +113,7 @@ func (ses *session) inputChanged(c transcript.Change) {
 	heard := ses.heard[c.Input.ID]
 	delete(ses.heard, c.Input.ID)
 	if c.Turn != nil && !heard && ses.prompts.Find(c.Input.ID) == nil {
-		ses.send(chunk{Update: userChunk, Content: textPiece(c.Input.Text), MessageID: c.Input.ID})
+		ses.sendInput(c.Input)
 	}
 }
 

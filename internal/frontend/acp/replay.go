@@ -31,11 +31,20 @@ func (ses *session) replay() error {
 	return ses.readErr
 }
 
-// replayInput tells what a person said.
-func (ses *session) replayInput(in event.Input) {
-	if in.Text != "" {
+// sendInput sends the text of an input. An input with which settle has the model continue is no
+// message of the user.
+func (ses *session) sendInput(in *event.Input) {
+	switch {
+	case in.By == event.Resumer:
+		ses.send(chunk{Update: agentChunk, Content: textPiece(transcript.ResumedWords(in)), MessageID: in.ID})
+	case in.Text != "":
 		ses.send(chunk{Update: userChunk, Content: textPiece(in.Text), MessageID: in.ID})
 	}
+}
+
+// replayInput tells what a person said.
+func (ses *session) replayInput(in event.Input) {
+	ses.sendInput(&in)
 	for _, d := range in.Documents {
 		ses.send(chunk{
 			Update: userChunk, MessageID: in.ID,
