@@ -108,8 +108,8 @@ func (p *Plan) Note() string {
 	if p.Commands == 0 {
 		return ""
 	}
-	return "Not recorded: what commands changed outside of the directory, in .git, and in directories that " +
-		".gitignore excludes."
+	return "Not recorded: what commands changed outside of the directory, in .git, in directories that .gitignore " +
+		"excludes, in node_modules, .venv and __pycache__, and files whose names are not UTF-8."
 }
 
 func uncovered(all []Uncovered) (out []string) {
