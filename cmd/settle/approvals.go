@@ -65,7 +65,7 @@ func newApprovals(s *streams) *cobra.Command {
 		if asJSON {
 			return failed(sessions.HeldCallsJSON(s.lines(), dir))
 		}
-		return s.list("no calls are held", func(to io.Writer) error { return sessions.HeldCalls(to, dir) })
+		return s.list("no calls are held; \"settle attach\" answers the question of a session that runs", func(to io.Writer) error { return sessions.HeldCalls(to, dir) })
 	}
 	cmd.AddCommand(newApprovalShow(s), newApprove(s), newDeny(s))
 	return cmd

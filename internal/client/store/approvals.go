@@ -99,7 +99,8 @@ func FindHeldCall(dataDir, name string) (HeldCall, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return HeldCall{}, fmt.Errorf("there is no held call %q; \"settle approvals\" lists held calls", name)
+		return HeldCall{}, fmt.Errorf("there is no held call %q; \"settle approvals\" lists held calls, and "+
+			"\"settle attach\" answers the question of a session that runs", name)
 	}
 	var names []string
 	for _, h := range found[:min(len(found), maxCandidates)] {
