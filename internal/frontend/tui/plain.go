@@ -73,8 +73,7 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	if t := state.Running(); t != nil {
 		p.printout.resume(t, p.log)
 	} else if n := len(state.Turns); n > 0 {
-		p.printf("The session has %s. The last answer was:", terminal.Count(n, "turn"))
-		p.printf("%s", state.Turns[n-1].Answer())
+		p.printLastAnswer(state.Turns[n-1], n)
 	}
 	var held []event.HeldCall
 	if state.Running() == nil {
@@ -145,6 +144,18 @@ func (p *plain) loop() {
 			return
 		}
 	}
+}
+
+// printLastAnswer prints the last answer of a session with a number of turns, or how its last turn
+// ended without one.
+func (p *plain) printLastAnswer(last *event.Turn, turns int) {
+	count := terminal.Count(turns, "turn")
+	if answer := last.Answer(); answer != "" || last.Cause.Outcome == event.Completed {
+		p.printf("The session has %s. The last answer was:", count)
+		p.printf("%s", answer)
+		return
+	}
+	p.printf("The session has %s. The last one ended without an answer: %s.", count, terminal.OneLine(last.Cause.Error()))
 }
 
 // printf writes a line of settle's own.
