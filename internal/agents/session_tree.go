@@ -76,8 +76,9 @@ func (k Worktrees) makeBranch(ctx context.Context, w event.Worktree) error {
 	if err != nil && k.hasBranch(ctx, w) {
 		return fmt.Errorf(
 			"cannot make a git worktree: the branch %[1]s exists; give another name, or continue the session that "+
-				"made the branch (\"settle sessions --here\" lists sessions), or delete the branch: "+
-				"git branch -d %[1]s",
+				"made the branch (\"settle sessions --here\" lists sessions), or delete the branch: git branch -D %[1]s. "+
+				"If a worktree has the branch, remove the worktree first: git worktree list; git worktree unlock "+
+				"PATH; git worktree remove PATH",
 			w.Branch,
 		)
 	}
