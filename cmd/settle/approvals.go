@@ -65,7 +65,8 @@ func newApprovals(s *streams) *cobra.Command {
 		if asJSON {
 			return failed(sessions.HeldCallsJSON(s.lines(), dir))
 		}
-		return s.list("no calls are held; \"settle attach\" answers the question of a session that runs", func(to io.Writer) error { return sessions.HeldCalls(to, dir) })
+		const none = "no calls are held; \"settle attach\" answers the question of a session that runs"
+		return s.list(none, func(to io.Writer) error { return sessions.HeldCalls(to, dir) })
 	}
 	cmd.AddCommand(newApprovalShow(s), newApprove(s), newDeny(s))
 	return cmd
