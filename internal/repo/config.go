@@ -17,18 +17,23 @@ const maxConfig = 256 << 10
 
 // harmlessKeys are the keys that a repository's configuration can set without effect on the
 // programs that a reading command runs; "*" matches a whole section.
-const harmlessKeys = ` alias.* advice.* author.* blame.coloring blame.date blame.showemail branch.* color.* column.* committer.* credential.* fetch.* gc.* http.* https.* init.* lfs.access
-	lfs.locksverify lfs.repositoryformatversion maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune remote.mirror remote.push
-	remote.gh-resolved remote.prunetags remote.pushdefault rerere.* submodule.fetchjobs submodule.recurse submodule.url submodule.active submodule.branch
-	user.* tag.gpgsign commit.gpgsign commit.verbose merge.ff
-	merge.conflictstyle core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar core.commitgraph core.compression core.eol
-	core.filemode core.fscache core.ignorecase core.logallrefupdates core.longpaths core.multipackindex core.precomposeunicode core.preloadindex
-	core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf core.sharedrepository
-	core.sparsecheckout core.sparsecheckoutcone core.symlinks core.trustctime core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix
-	diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig feature.experimental feature.manyfiles format.pretty gpg.format
-	gui.* i18n.* index.skiphash index.threads index.version log.abbrevcommit
-	log.date log.decorate log.follow status.branch status.short status.showuntrackedfiles
-	tag.sort url.insteadof url.pushinsteadof worktree.guessremote `
+const harmlessKeys = `
+	alias.* advice.* author.* blame.coloring blame.date blame.showemail branch.* color.* column.* committer.*
+	credential.* fetch.* gc.* http.* https.* init.* lfs.access lfs.locksverify lfs.repositoryformatversion
+	maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune
+	remote.mirror remote.push remote.gh-resolved remote.prunetags remote.pushdefault rerere.* submodule.fetchjobs
+	submodule.recurse submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign
+	commit.verbose merge.ff merge.conflictstyle core.abbrev core.autocrlf core.bare core.bigfilethreshold
+	core.checkstat core.commentchar core.commitgraph core.compression core.eol core.filemode core.fscache
+	core.ignorecase core.logallrefupdates core.longpaths core.multipackindex core.precomposeunicode
+	core.preloadindex core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf
+	core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.trustctime
+	core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix
+	diff.noprefix diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig
+	feature.experimental feature.manyfiles format.pretty gpg.format gui.* i18n.* index.skiphash index.threads
+	index.version log.abbrevcommit log.date log.decorate log.follow status.branch status.short
+	status.showuntrackedfiles tag.sort url.insteadof url.pushinsteadof worktree.guessremote
+`
 
 var configLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
