@@ -111,7 +111,7 @@ func (v *victim) says(args ...string) (string, error) {
 	var out, said strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("settle %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
+		return "", fmt.Errorf("settle %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
 	}
 	return out.String(), nil
 }

@@ -70,9 +70,9 @@ func plant(dir string) error {
 		"src/deep/g.txt": 0o640, "src/deep/h.txt": 0o644, "src/deep/er/i.txt": 0o600, "other/j.txt": 0o644,
 	} {
 		path := filepath.Join(dir, name)
+		content := []byte(strings.Repeat(name+"\n", 300))
 		errs = append(
-			errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(strings.Repeat(name+"\n", 300)), mode),
-			os.Chmod(path, mode),
+			errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, mode), os.Chmod(path, mode),
 		)
 	}
 	return errors.Join(append(
@@ -115,7 +115,8 @@ func changes(r *rand.Rand, dir string) modeltest.Scenario {
 		return call("shell", map[string]any{"command": c})
 	}
 	edit := call("edit", map[string]any{
-		"path": filepath.Join(dir, "fixed.txt"), "old_string": strings.Repeat("fixed.txt\n", 300), "new_string": "edited\n",
+		"path": filepath.Join(dir, "fixed.txt"), "new_string": "edited\n",
+		"old_string": strings.Repeat("fixed.txt\n", 300),
 	})
 	write := call("write", map[string]any{"path": filepath.Join(dir, "written.txt"), "content": "written\n"})
 	return modeltest.Script(
@@ -183,7 +184,7 @@ func (v *victim) rewind(start tree) (kept int, err error) {
 		return 0, err
 	}
 	if diff := cmp.Diff(left, now); diff != "" {
-		return 0, fmt.Errorf("the undone rewind did not bring back the tree (-left +now):\n%s\n%s", diff, said.String())
+		return 0, fmt.Errorf("the undo did not bring back the tree (-left +now):\n%s\n%s", diff, said.String())
 	}
 	return len(paths), nil
 }

@@ -69,7 +69,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(
 		"model paced 1s\n  think \"a\"\n  call print \"x\", take 2s\n  fault reset at call 1 first 1\ninput \"go\"\non 3 crash\nreader leaves 2 for 1s",
 	)
-	f.Add("ask\nplan\nreview after 1s asks\nanswer denied \"no\"\nanswer approved edit \"a\" as allow\nafter 2s held denied")
+	f.Add("ask\nplan\nreview after 1s asks\nanswer denied \"no\"\nanswer approved edit \"a\" as allow")
+	f.Add("after 2s held denied")
 	f.Add("wire chat\nask\nanswer after 2s denied\nlimit steps 3\nafter 2s interrupt input 1")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(text)
