@@ -39,7 +39,7 @@ type Work struct {
 	// Run runs an attempt and completes it. The attempt must end early if ctx does: its cause
 	// is [ErrShutdown], or an [ErrLost] if the task is another worker's. If the task is cancelled,
 	// cancelled ends with a [*CancelledError].
-	Run func(ctx context.Context, a *Attempt, cancelled context.Context)
+	Run func(ctx, cancelled context.Context, a *Attempt)
 	// Progress, if set, returns how far an attempt is, as a comparable value. An attempt without
 	// progress for hours goes to another worker.
 	Progress func(taskID string) any

@@ -208,7 +208,7 @@ func mortal() error {
 		return err
 	}
 	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar)}).Work(context.Background(), fleet.Work{
-		Worker: "killed", Slots: 1, Run: func(context.Context, *fleet.Attempt, context.Context) {
+		Worker: "killed", Slots: 1, Run: func(context.Context, context.Context, *fleet.Attempt) {
 			fmt.Println(mortalBegan)
 			select {} // until it is killed
 		},

@@ -72,7 +72,7 @@ func (c *crew) work(
 	do func(ctx context.Context, a fleet.Attempt, cancelled context.Context) *fleet.Result,
 ) (stop func()) {
 	c.t.Helper()
-	w.Run = func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
+	w.Run = func(ctx, cancelled context.Context, a *fleet.Attempt) {
 		c.mu.Lock()
 		c.runs = append(c.runs, run{w.Worker, a.TaskID})
 		c.mu.Unlock()

@@ -20,7 +20,7 @@ func TestATerminatedWorkflow(t *testing.T) {
 	life, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { // ends with life
-		run := func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
+		run := func(ctx, cancelled context.Context, a *fleet.Attempt) {
 			r := &fleet.Result{Outcome: event.Completed}
 			switch {
 			case a.Cancel != "":

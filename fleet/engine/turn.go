@@ -90,7 +90,7 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 // run runs the claimed attempt, if there is one, and completes the activity.
 func (t *turn) run(token []byte, a *fleet.Attempt, stop func()) {
 	if a != nil {
-		if err := scope.Guard(func() error { t.work.Run(t.life, a, t.cancelled); return nil }); err != nil {
+		if err := scope.Guard(func() error { t.work.Run(t.life, t.cancelled, a); return nil }); err != nil {
 			t.work.engine.logger.Error("a turn panicked", "task", t.taskID, "error", err)
 		}
 	}

@@ -20,9 +20,9 @@ type single struct {
 }
 
 func (e single) Work(ctx context.Context, w fleet.Work) error {
-	w.Run(context.WithoutCancel(ctx), &fleet.Attempt{
+	w.Run(context.WithoutCancel(ctx), e.cancelled, &fleet.Attempt{
 		TaskID: "s/1", Number: 1, Epoch: 1, Task: fleet.Task{Session: "s", Input: "1", Prompt: "work"},
-	}, e.cancelled)
+	})
 	return nil
 }
 

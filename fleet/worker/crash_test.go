@@ -63,8 +63,8 @@ type silent struct {
 
 func (s silent) Work(ctx context.Context, w fleet.Work) error {
 	run := w.Run
-	w.Run = func(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
-		run(ctx, a, cancelled)
+	w.Run = func(ctx, cancelled context.Context, a *fleet.Attempt) {
+		run(ctx, cancelled, a)
 		select {
 		case <-s.dead:
 			<-ctx.Done()

@@ -63,7 +63,7 @@ func TestATaskThatNoWorkerCanBegin(t *testing.T) {
 		for _, before := range []int{0, maxGivenBack} {
 			a := p.Claim(t, "w")
 			a.GivenBack = before
-			w.attempt(t.Context(), &a, t.Context())
+			w.attempt(t.Context(), t.Context(), &a)
 			s, err := p.Index.Standing(t.Context(), a.TaskID)
 			if err != nil || s.Seq != a.Seq {
 				t.Errorf("the log of %s has grown from %d to %d, %v", session, a.Seq, s.Seq, err)
@@ -136,7 +136,7 @@ func TestABegunTaskThatNoWorkerCanBegin(t *testing.T) {
 			broken = true
 			a = p.Claim(t, "w")
 			a.GivenBack = maxGivenBack
-			w.attempt(t.Context(), &a, t.Context())
+			w.attempt(t.Context(), t.Context(), &a)
 			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
 				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
@@ -188,7 +188,7 @@ func TestACancelledTaskEndsOnAnyWorker(t *testing.T) {
 				leave(t, w, a, agent)
 			default:
 				broken = true
-				w.attempt(t.Context(), &a, t.Context())
+				w.attempt(t.Context(), t.Context(), &a)
 			}
 			if _, err := p.Index.Cancel(t.Context(), a.TaskID, "ada"); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func TestACancelledTaskEndsOnAnyWorker(t *testing.T) {
 				t.Fatalf("before the next worker: %+v, %v", u, err)
 			}
 			broken = true
-			w.attempt(t.Context(), new(p.Claim(t, "w")), t.Context())
+			w.attempt(t.Context(), t.Context(), new(p.Claim(t, "w")))
 			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
 				t.Fatalf("%+v, %+v, %v", u, u.Result, err)
@@ -215,7 +215,7 @@ func TestACancelledTaskEndsOnAnyWorker(t *testing.T) {
 func runUnreported(t *testing.T, p *fleettest.Place, w *Worker, a fleet.Attempt) {
 	t.Helper()
 	w.config.Engine = mute{}
-	w.attempt(t.Context(), &a, t.Context())
+	w.attempt(t.Context(), t.Context(), &a)
 	w.config.Engine = ender{place: p}
 }
 
@@ -280,7 +280,7 @@ func TestAWaitForALimitIsProgress(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { // ends when the gate is open
 		defer close(ended)
-		w.attempt(t.Context(), &a, t.Context())
+		w.attempt(t.Context(), t.Context(), &a)
 	}()
 	seen := map[Progress]bool{} // of the same log
 	for ctx, events := t.Context(), uint64(0); len(seen) < 3 && ctx.Err() == nil; {

@@ -49,7 +49,7 @@ type run struct {
 	waits  waits
 }
 
-func newRun(w *Worker, a fleet.Attempt, cancelled context.Context) *run {
+func newRun(cancelled context.Context, w *Worker, a fleet.Attempt) *run {
 	r := &run{
 		worker:  w,
 		attempt: a,
@@ -179,10 +179,11 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 
 // openApart opens the session in a goroutine of its own, which it waits for: what opens a session needs a deep
 // stack, which a turn that waits for a model should not keep.
-func (r *run) openApart(ctx context.Context) (o opening, err error) {
+func (r *run) openApart(ctx context.Context) (opening, error) {
+	var o opening
 	done := make(chan error, 1)
 	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
-	err = <-done
+	err := <-done
 	return o, err
 }
 

@@ -143,8 +143,8 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 // attempt runs an attempt, after an earlier one of this worker at the same task, which was lost.
-func (w *Worker) attempt(ctx context.Context, a *fleet.Attempt, cancelled context.Context) {
-	r := newRun(w, *a, cancelled)
+func (w *Worker) attempt(ctx, cancelled context.Context, a *fleet.Attempt) {
+	r := newRun(cancelled, w, *a)
 	w.mu.Lock()
 	before := w.running[a.TaskID]
 	w.running[a.TaskID] = r

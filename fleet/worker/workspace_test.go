@@ -189,7 +189,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 		{place: fleet.Place{Note: "lost"}, ran: true},
 	} {
 		var s shelf
-		r := newRun(&Worker{config: Config{Workspaces: &s}, logger: slog.New(slog.DiscardHandler)}, fleet.Attempt{}, t.Context())
+		r := newRun(t.Context(), &Worker{config: Config{Workspaces: &s}, logger: slog.New(slog.DiscardHandler)}, fleet.Attempt{})
 		r.ran = c.ran
 		result, err := r.keep(t.Context(), &c.place, progress{turn: "t2"}, &fleet.Result{}, nil)
 		r.end(nil)
