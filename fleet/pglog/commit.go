@@ -9,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/settle-agent/settle"
 )
 
 const (
@@ -36,17 +34,16 @@ type addition struct {
 // committer commits the appends that wait, all in one transaction; while that
 // runs, the next ones gather.
 type committer struct {
-	pool       *pgxpool.Pool
-	durability settle.Durability
-	kick       chan struct{} // holds one token when there may be something to commit
+	pool *pgxpool.Pool
+	kick chan struct{} // holds one token when there may be something to commit
 
 	mu      sync.Mutex
 	waiting []*addition
 	commits int64
 }
 
-func newCommitter(pool *pgxpool.Pool, d settle.Durability) *committer {
-	return &committer{pool: pool, durability: d, kick: make(chan struct{}, 1)}
+func newCommitter(pool *pgxpool.Pool) *committer {
+	return &committer{pool: pool, kick: make(chan struct{}, 1)}
 }
 
 // commit has the append committed and waits for that.

@@ -71,8 +71,8 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 		lazyPool: lazyPool,
 		stop:     stop,
 		grants:   map[string]int64{},
-		lazy:     newCommitter(lazyPool, settle.Lazily),
-		durable:  newCommitter(pool, settle.Durably),
+		lazy:     newCommitter(lazyPool),
+		durable:  newCommitter(pool),
 		hub:      newHub(pool.Config().ConnConfig),
 	}
 	for range committers {

@@ -6,12 +6,12 @@
 //	Budget             a number of bytes that is left; it cannot go below zero
 //	Head, Tail, Clip   one end of a text, cut between characters
 //	Ends               both ends of a text, with the gap named
-//	Add, Sub, Count    integers that saturate instead of wrapping around
+//	Add, Count         integers that saturate instead of wrapping around
 //
 // Read budget.go first: a bare counter in the place of a Budget once ended a host.
 //
 // Other files:
 //
 //   - cut.go: cuts text at a limit
-//   - number.go: sums and products without overflow
+//   - number.go: sums and counts without overflow
 package bound

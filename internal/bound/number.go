@@ -19,30 +19,6 @@ func Add[T Integer](a, b T) T {
 	return sum
 }
 
-// Sub returns a - b, or the nearest value of the type if the difference overflows.
-func Sub[T Integer](a, b T) T {
-	difference := a - b
-	switch {
-	case b < 0 && difference < a:
-		return highest[T]()
-	case b > 0 && difference > a:
-		return lowest[T]()
-	}
-	return difference
-}
-
-// Mul returns a * b for numbers that are not negative, or the highest value of the
-// type. A negative number counts as zero.
-func Mul[T Integer](a, b T) T {
-	if a <= 0 || b <= 0 {
-		return 0
-	}
-	if a > highest[T]()/b {
-		return highest[T]()
-	}
-	return a * b
-}
-
 // Count converts a float to a count between 0 and most. ok reports whether it is such a whole
 // number.
 func Count(n float64, most int64) (count int64, ok bool) {
@@ -50,14 +26,6 @@ func Count(n float64, most int64) (count int64, ok bool) {
 		return 0, false
 	}
 	return int64(n), true
-}
-
-// Amount returns an amount of money or time between 0 and limit; NaN counts as the limit.
-func Amount(n, limit float64) float64 {
-	if math.IsNaN(n) {
-		return limit
-	}
-	return min(max(n, 0), limit)
 }
 
 func highest[T Integer]() T {

@@ -42,8 +42,6 @@ func (e *ModelError) Error() string {
 // KeyError is a provider without a usable key.
 type KeyError struct {
 	Provider string
-	// Variable is the variable to set, if there is one.
-	Variable string
 	Message  string
 }
 

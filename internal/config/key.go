@@ -51,8 +51,8 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 		return "", nil
 	}
 	return "", &KeyError{
-		Provider: p.Name, Variable: p.KeyEnv,
-		Message: fmt.Sprintf("there is no key; set %s, or run \"settle setup\" in a terminal", p.KeyEnv),
+		Provider: p.Name,
+		Message:  fmt.Sprintf("there is no key; set %s, or run \"settle setup\" in a terminal", p.KeyEnv),
 	}
 }
 
@@ -66,8 +66,8 @@ func (r *Resolved) awsKey(p Provider) (string, error) {
 	id, secret := get("AWS_ACCESS_KEY_ID"), get("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
 		return "", &KeyError{
-			Provider: p.Name, Variable: "AWS_ACCESS_KEY_ID",
-			Message: "there are no AWS credentials; " + setAWS,
+			Provider: p.Name,
+			Message:  "there are no AWS credentials; " + setAWS,
 		}
 	}
 	data, err := json.Marshal(map[string]string{ // as package sigv4 reads it
@@ -112,8 +112,8 @@ func (r *Resolved) needsKey(p Provider) bool {
 func checked(p Provider, key, source string) (string, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", &KeyError{
-			Provider: p.Name, Variable: p.KeyEnv,
-			Message: fmt.Sprintf("the key from %s contains a line break or a control character", source),
+			Provider: p.Name,
+			Message:  fmt.Sprintf("the key from %s contains a line break or a control character", source),
 		}
 	}
 	return key, nil
