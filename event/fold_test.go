@@ -448,7 +448,13 @@ func TestSessionGoesOn(t *testing.T) {
 
 func TestRecoveryOfALogThatLostItsHead(t *testing.T) {
 	s := &session{tb: t}
-	s.add(Event{Data: SessionRecovered{CutBytes: 9}}, Event{Data: SessionOpened{}})
+	s.add(Event{Data: SessionRecovered{CutBytes: 9}})
+	if s.state.Open {
+		t.Error("the session is open before it is opened")
+	}
+	if s.add(Event{Data: SessionOpened{PID: 2}}); !s.state.Open || s.state.Host.PID != 2 || len(s.state.Turns) != 0 {
+		t.Errorf("the state is %+v", s.state)
+	}
 }
 
 func TestUnknownKindsFoldToNothing(t *testing.T) {
