@@ -8,16 +8,10 @@ import (
 // Traits returns what sessions have to know of a model behind this API, by the
 // table.
 func Traits(models catalog.Table, name string) model.Traits {
-	known, isKnown := models.Lookup(name)
-	return model.Traits{
-		Window:        known.Window,
-		MaxOutput:     known.MaxOutput,
-		NoImages:      isKnown && !known.Images,
-		DocumentPages: known.DocumentPages,
-		ToolSearch:    known.ToolSearch,
-		// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
-		RefusalSticks: true,
-	}
+	traits := models.Traits(name)
+	// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
+	traits.RefusalSticks = true
+	return traits
 }
 
 // Model returns the model with the provider's name for it, as sessions use it. Servers

@@ -20,6 +20,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/model"
 )
 
 // Thinking is how a model is asked to think.
@@ -119,6 +121,15 @@ func (t Table) Lookup(name string) (Model, bool) {
 			return Model{}, false
 		}
 		name = rest
+	}
+}
+
+// Traits returns what sessions have to know of the model with the name, behind any API.
+func (t Table) Traits(name string) model.Traits {
+	known, isKnown := t.Lookup(name)
+	return model.Traits{
+		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
+		DocumentPages: known.DocumentPages, PageTokens: known.PageTokens, ToolSearch: known.ToolSearch,
 	}
 }
 

@@ -9,11 +9,9 @@ import (
 // Traits returns what sessions have to know of a model behind this API, by the
 // table.
 func Traits(models catalog.Table, name string) model.Traits {
-	known, isKnown := models.Lookup(name)
-	return model.Traits{
-		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		DocumentPages: known.DocumentPages, PageTokens: known.PageTokens, ReasoningField: true,
-	}
+	traits := models.Traits(name)
+	traits.ReasoningField, traits.ToolSearch = true, false // the API has no search of tools
+	return traits
 }
 
 // TakesFiles reports whether a host's Chat Completions take PDFs as parts of type "file", as OpenAI

@@ -12,11 +12,9 @@ import (
 // Traits returns what sessions have to know of a model behind this API, by the
 // table.
 func Traits(models catalog.Table, name string) model.Traits {
-	known, isKnown := models.Lookup(name)
-	return model.Traits{
-		Window: known.Window, MaxOutput: known.MaxOutput, NoImages: isKnown && !known.Images,
-		DocumentPages: known.DocumentPages, PageTokens: known.PageTokens,
-	}
+	traits := models.Traits(name)
+	traits.ToolSearch = false // the API has none
+	return traits
 }
 
 // Model returns the model with the provider's name for it, as sessions use it.
