@@ -60,7 +60,6 @@ func byNameHere() map[string]string {
 		"internal/config/mcpjson.go: Recorded":                       ours,
 		"internal/frontend/compat/execserver/about.go: shell":        exists,
 		"internal/frontend/compat/execserver/files.go: stat":         "the root directory, which nothing can replace",
-		"internal/frontend/compat/execserver/rights.go: exists":      exists,
 		"internal/frontend/compat/execserver/start.go: lookUp":       "as exec(3) looks for a program in the PATH of a command",
 		"internal/executor/denied.go: refused":                       exists,
 		"internal/executor/guard.go: readProtected":                  "a folder that a policy names; below it, os.Root follows no link out",

@@ -13,8 +13,8 @@ import (
 func ProbeScript(b ProbeTarget) string {
 	var s strings.Builder
 	line := func(words ...string) { s.WriteString(strings.Join(words, " ") + "\n") }
-	try := func(what string, words ...string) { line("try", terminal.ShellWord(what), strings.Join(words, " ")) }
-	target, file, kept := terminal.ShellWord(b.Dir+"/target"), terminal.ShellWord(b.Room+"/file"), terminal.ShellWord(b.Room+"/keeper/kept")
+	try := func(what string, words ...string) { line("try", word(what), strings.Join(words, " ")) }
+	target, file, kept := word(b.Dir+"/target"), word(b.Room+"/file"), word(b.Room+"/keeper/kept")
 	s.WriteString(`n=0
 try() { what=$1; shift; n=$((n+1)); if ("$@") >/dev/null 2>&1; then echo "out: $what"; fi; }
 works() { what=$1; shift; if ("$@") >/dev/null 2>&1; then :; else echo "stuck: $what"; fi; }
@@ -23,20 +23,20 @@ connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 `)
 	line("works reading cat", file)
 	try("reading a file", "cat", target)
-	try("listing a folder", "ls", terminal.ShellWord(b.Dir))
+	try("listing a folder", "ls", word(b.Dir))
 	try("a signal", "kill -0", strconv.Itoa(b.Host))
-	try("a link to a file", "ln", target, terminal.ShellWord(b.Room+"/linked"))
-	try("making a file", "write", terminal.ShellWord(b.Dir+"/made"))
-	try("making a folder", "mkdir", terminal.ShellWord(b.Dir+"/dir"))
+	try("a link to a file", "ln", target, word(b.Room+"/linked"))
+	try("making a file", "write", word(b.Dir+"/made"))
+	try("making a folder", "mkdir", word(b.Dir+"/dir"))
 	try("a mode outside", "chmod 600", target)
 	try("writing a file", "write", target)
-	try("moving a file in", "mv", target, terminal.ShellWord(b.Room+"/moved"))
-	try("renaming a file", "mv", target, terminal.ShellWord(b.Dir+"/target2"))
+	try("moving a file in", "mv", target, word(b.Room+"/moved"))
+	try("renaming a file", "mv", target, word(b.Dir+"/target2"))
 	try("removing a file", "rm", target)
 	if b.Writes {
-		line("works writing write", terminal.ShellWord(b.Room+"/made"))
-		line("ln -s", target, terminal.ShellWord(b.Room+"/link"))
-		try("a symbolic link", "write", terminal.ShellWord(b.Room+"/link"))
+		line("works writing write", word(b.Room+"/made"))
+		line("ln -s", target, word(b.Room+"/link"))
+		try("a symbolic link", "write", word(b.Room+"/link"))
 	} else {
 		try("writing in the folder", "write", file)
 		try("a mode in the folder", "chmod 600", file)
@@ -45,19 +45,22 @@ connect() { exec /bin/bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 		try("a protected file", "write", kept)
 		try("a mode of a protected file", "chmod 600", kept)
 		try("renaming a protected file", "mv", kept, kept+"2")
-		try("replacing a protected file", "mv", terminal.ShellWord(b.Room+"/made"), kept)
+		try("replacing a protected file", "mv", word(b.Room+"/made"), kept)
 		try("removing a protected file", "rm", kept)
-		try("renaming the folder of a protected file", "mv", terminal.ShellWord(b.Room+"/keeper"), terminal.ShellWord(b.Room+"/elsewhere"))
+		try("renaming the folder of a protected file", "mv", word(b.Room+"/keeper"), word(b.Room+"/elsewhere"))
 	}
 	if b.Network != Online {
 		try("TCP", "connect", strconv.Itoa(b.Server))
 	}
 	if b.Network == Proxied {
-		line(`works "reaching the proxy" connect`, terminal.ShellWord(b.Proxy))
+		line(`works "reaching the proxy" connect`, word(b.Proxy))
 	}
 	line(`echo "tried: $n"`)
 	return s.String()
 }
+
+// word quotes a word of a shell script.
+func word(s string) string { return terminal.ShellWord(s) }
 
 // ReadProbe parses the output of a [ProbeScript].
 func ReadProbe(output string) (e Escapes) {

@@ -47,7 +47,8 @@ func (i Installed) command(r Release) string {
 	case strings.HasSuffix(path, ".exe"):
 		return "unpack the archive for your machine from " + r.Files
 	}
-	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files + "/install.sh | SETTLE_INSTALL_DIR=" + terminal.ShellWord(
+	return "curl --proto '=https' --tlsv1.2 -fsSL " + r.Files +
+		"/install.sh | SETTLE_INSTALL_DIR=" + terminal.ShellWord(
 		filepath.Dir(i.Program),
 	) + " sh"
 }
