@@ -26,7 +26,7 @@ type includes struct {
 	// they read these configurations.
 	readable []string
 	// foreign are other included files, without links: a repository's configuration, which can
-	// come from anybody, includes them, or their names indicate secrets.
+	// be a stranger's, includes them, or their names indicate secrets.
 	foreign []string
 }
 
@@ -80,7 +80,7 @@ func (in includes) configs(folders []string) []string {
 
 // showEmpty has git find the included files empty that the command cannot read: it ignores a
 // missing file, and fails on one that it cannot open. Without an own view of the files, the
-// sandbox stays as it is.
+// sandbox is unchanged.
 func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	granted := slices.Concat(confined.Read, confined.Write)
 	var empty []string

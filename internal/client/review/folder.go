@@ -86,7 +86,7 @@ func rewrite(folder *disk.Dir, files map[string]string) error {
 }
 
 // earlierFiles returns the names of the files that an earlier review wrote. The error says that
-// the folder has files of somebody else that a review would replace.
+// the folder has other files, which a review would replace.
 func earlierFiles(folder *disk.Dir) ([]string, error) {
 	entries, err := folder.Read(maxFolder, func() bool { return true })
 	if err != nil {

@@ -56,7 +56,7 @@ const (
 	// maxSlow is the number of slow walks after which nothing is recorded any more.
 	maxSlow = 3
 	// aliveEvery is the time between two signs of life while calls run. After a kill, the changes
-	// since the last one are not undone: they can be somebody else's.
+	// since the last one are not undone: another program can have made them.
 	aliveEvery = 100 * time.Millisecond
 )
 

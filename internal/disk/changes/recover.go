@@ -120,7 +120,7 @@ func (l *leftover) checkPlace(root *disk.Dir) error {
 }
 
 // compare returns the changes since the base. A change after the host's last sign of life cannot
-// be undone, because somebody else can have made it after the host's end. For a deleted file there
+// be undone, because another program can have made it after the host's end. For a deleted file there
 // is no such time: to bring it back destroys nothing.
 func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Change, error) {
 	if err := l.checkPlace(root); err != nil {

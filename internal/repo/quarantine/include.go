@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Include is a file that a configuration includes, whatever the condition of the include.
+// Include is a file that a configuration includes, under any condition.
 type Include struct {
 	// Path is absolute, and can have links and "..". The file exists.
 	Path string
