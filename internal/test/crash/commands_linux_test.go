@@ -130,8 +130,12 @@ func changes(r *rand.Rand, dir string) modeltest.Scenario {
 }
 
 // afterKill are the lines of a rewind about files that it keeps because they may have
-// changed after the kill: a machine that is busy for seconds can date them so.
-var afterKill = regexp.MustCompile(`(?m)^  keep +(.*?)/?  \(it may have been changed after settle had been killed\)$`)
+// changed after the kill, or may be the only copy of such a file: a machine that is busy for
+// seconds can date them so.
+var afterKill = regexp.MustCompile(
+	`(?m)^ +keep +(.*?)/?  \(it may have (?:been changed after settle had been killed|` +
+		`the content of .*, which cannot be restored)\)$`,
+)
 
 // without returns the tree without the paths, and without what is below and above them.
 func (t tree) without(paths []string) tree {
