@@ -241,6 +241,16 @@ func TestRequest(t *testing.T) {
 				"output b failed: The call was interrupted by the user before it started; it had no effects.\n" +
 				"user: [The turn was interrupted by the user here. Do not resume it unless the user asks.]\nuser: go on\n",
 		},
+		"killed in a call: when it ended is unknown": {
+			log: func(p *tape) {
+				p.turn("hi").attempt()
+				p.call("a", `{}`, "starts")
+				p.ends(event.Abort(event.Crashed, "")).turn("go on").attempt()
+			},
+			want: "user: hi\ncall a: {}\n" +
+				"output a failed: The call was aborted because settle was killed; its effects are unknown: check before you repeat it. It had no output.\n" +
+				"user: [The turn was aborted because settle was killed here. Do not resume it unless the user asks.]\nuser: go on\n",
+		},
 		"a failed attempt keeps its started calls": {
 			log: func(p *tape) {
 				p.turn("hi").attempt().thought("hm", signature)

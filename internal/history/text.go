@@ -120,7 +120,7 @@ func abortedText(i *event.Item) string {
 	if i.Cause != nil {
 		how = "The call was " + causeText(i.Cause)
 	}
-	if i.Started {
+	if i.Started && i.Cause.HasEndTime() {
 		if d := i.EndedAt.Sub(i.StartedAt); d >= 0 {
 			how += " after " + seconds(d)
 		}
