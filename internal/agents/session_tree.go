@@ -178,7 +178,7 @@ func (t *SessionTree) compare(ctx context.Context) (isComplete bool, err error) 
 		err = errors.New("it is not the worktree that settle made")
 	}
 	if err == nil {
-		err = g.Check(harmlessKey) // somebody may have changed the configuration
+		err = g.Check(harmlessKeys...) // somebody may have changed the configuration
 	}
 	if err != nil {
 		return false, err
@@ -226,7 +226,7 @@ func (t *SessionTree) relock(ctx context.Context) error {
 	case g.Top != w.Path || g.Common != w.Git:
 		return errors.New("it is not the worktree that settle made")
 	}
-	if err := g.Check(harmlessKey); err != nil {
+	if err := g.Check(harmlessKeys...); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(g.Own, "locked")); err == nil {

@@ -25,9 +25,9 @@ type Worktrees struct {
 // WorktreeDir returns the directory of the worktrees below a data directory.
 func WorktreeDir(dataDir string) string { return filepath.Join(dataDir, "worktrees") }
 
-// harmlessKey is a key of git's configuration that has no effect on worktrees. It names a file of
-// which git blame can show a line.
-const harmlessKey = "blame.ignorerevsfile"
+// harmlessKeys are keys of git's configuration that have no effect on worktrees: other commands use
+// them, or git receives another value on its command line.
+var harmlessKeys = []string{"blame.ignorerevsfile", "format.pretty", "gpg.format", "submodule.recurse", "tag.sort"}
 
 // branchPrefix begins the names of branches.
 const branchPrefix = "settle/"
@@ -68,7 +68,7 @@ func (k Worktrees) plan(ctx context.Context, dir, session string) (event.Worktre
 		err = cmp.Or(disk.CheckWorkDirName(dir), disk.CheckWorkDirName(g.Common))
 	}
 	if err == nil {
-		err = g.Check(harmlessKey)
+		err = g.Check(harmlessKeys...)
 	}
 	if err != nil {
 		return none(err)

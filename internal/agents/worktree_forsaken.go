@@ -38,7 +38,7 @@ func (k Worktrees) leaveWithoutLog(ctx context.Context, session, git string) {
 	path := filepath.Join(k.Dir, session)
 	w := event.Worktree{Path: path, Dir: path, Git: git, From: filepath.Dir(git)}
 	g, err := repo.FindGit(path)
-	if err != nil || g.Common != git || g.Check(harmlessKey) != nil || !k.Held(session, w) {
+	if err != nil || g.Common != git || g.Check(harmlessKeys...) != nil || !k.Held(session, w) {
 		return
 	}
 	t := &SessionTree{Worktree: w, trees: k, owner: session}

@@ -63,7 +63,7 @@ func (k Worktrees) changed(ctx context.Context, session string, w event.Worktree
 		err = errors.New("it is not the worktree that settle made")
 	}
 	if err == nil {
-		err = g.Check(harmlessKey) // the child may have changed the configuration
+		err = g.Check(harmlessKeys...) // the child may have changed the configuration
 	}
 	if err != nil {
 		return "", err

@@ -285,7 +285,7 @@ func TestPlanRefusesConfiguredRepository(t *testing.T) {
 		"core.multiPackIndex": "true", "core.trustctime": "false", "core.sparseCheckout": "false",
 		"feature.manyFiles": "true", "submodule.recurse": "true", "remote.pushDefault": "origin", "gpg.format": "ssh",
 		"format.pretty": "oneline", "i18n.commitEncoding": "utf-8", "blame.ignoreRevsFile": ".ignored",
-		"gui.wmstate": "normal", "url.ssh://git@example.com/.insteadOf": "https://example.com/",
+		"gui.wmstate": "normal", "tag.sort": "refname", "url.ssh://git@example.com/.insteadOf": "https://example.com/",
 	} {
 		y.run(y.top, "config", key, value)
 	}

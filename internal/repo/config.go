@@ -16,23 +16,25 @@ import (
 const maxConfig = 256 << 10
 
 // harmlessKeys are the keys that a repository's configuration can set without effect on the
-// programs that a reading command runs; "*" matches a whole section.
+// programs that a reading command runs; "*" matches a whole section. They have no format of
+// commits and, without quotes in it, no value with "signature": git verifies signatures by a program.
 const harmlessKeys = `
 	alias.* advice.* author.* blame.coloring blame.date blame.showemail branch.* color.* column.* committer.*
 	credential.* fetch.* gc.* http.* https.* init.* lfs.access lfs.locksverify lfs.repositoryformatversion
 	maintenance.* pull.* push.* rebase.* remote.fetch remote.url remote.pushurl remote.tagopt remote.prune
-	remote.mirror remote.push remote.gh-resolved remote.prunetags remote.pushdefault rerere.* submodule.fetchjobs
-	submodule.recurse submodule.url submodule.active submodule.branch user.* tag.gpgsign commit.gpgsign
-	commit.verbose merge.ff merge.conflictstyle core.abbrev core.autocrlf core.bare core.bigfilethreshold
-	core.checkstat core.commentchar core.commitgraph core.compression core.eol core.filemode core.fscache
-	core.ignorecase core.logallrefupdates core.longpaths core.multipackindex core.precomposeunicode
-	core.preloadindex core.protecthfs core.protectntfs core.quotepath core.repositoryformatversion core.safecrlf
+	remote.mirror remote.push remote.gh-resolved remote.prunetags remote.pushdefault rerere.autoupdate
+	rerere.enabled submodule.fetchjobs submodule.url submodule.active submodule.branch user.* tag.gpgsign
+	commit.gpgsign commit.verbose merge.ff merge.conflictstyle core.abbrev core.autocrlf core.bare
+	core.bigfilethreshold core.checkstat core.commentchar core.commitgraph core.compression core.eol
+	core.filemode core.fscache core.ignorecase core.logallrefupdates core.longpaths core.multipackindex
+	core.precomposeunicode core.preloadindex core.quotepath core.repositoryformatversion core.safecrlf
 	core.sharedrepository core.sparsecheckout core.sparsecheckoutcone core.symlinks core.trustctime
 	core.untrackedcache core.whitespace diff.algorithm diff.colormoved diff.context diff.mnemonicprefix
 	diff.noprefix diff.renamelimit diff.renames extensions.refstorage extensions.worktreeconfig
-	feature.experimental feature.manyfiles format.pretty gpg.format gui.* i18n.* index.skiphash index.threads
-	index.version log.abbrevcommit log.date log.decorate log.follow status.branch status.short
-	status.showuntrackedfiles tag.sort url.insteadof url.pushinsteadof worktree.guessremote
+	feature.manyfiles gui.encoding gui.geometry gui.wmstate i18n.commitencoding i18n.filesencoding
+	i18n.logoutputencoding index.skiphash index.threads index.version log.abbrevcommit log.date log.decorate
+	log.follow status.branch status.short status.showuntrackedfiles url.insteadof url.pushinsteadof
+	worktree.guessremote
 `
 
 var configLine = sync.OnceValue(func() *regexp.Regexp {
@@ -66,12 +68,12 @@ func (g Git) checkConfig(allowed []string) error {
 
 // strangeLine returns the first line whose key is neither in harmlessKeys nor allowed.
 func strangeLine(text string, allowed []string) string {
-	section := ""
+	section, unquoted := "", strings.NewReplacer(`"`, "", `\`, "")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		m := configLine().FindStringSubmatch(line)
 		switch {
-		case m == nil || strings.HasSuffix(line, `\`) || strings.Contains(m[3], "signature"):
+		case m == nil || strings.HasSuffix(line, `\`) || strings.Contains(unquoted.Replace(m[3]), "signature"):
 			return fmt.Sprintf("the line %.100q", line)
 		case m[1] != "":
 			section = strings.ToLower(m[1])

@@ -91,3 +91,35 @@ func TestIndex(t *testing.T) {
 		t.Errorf("version 4: %+v", x)
 	}
 }
+
+// Check refuses a configuration by which a command that only reads starts a program, such as the
+// verification of signatures.
+func TestCheckRefusesConfigurationsThatStartPrograms(t *testing.T) {
+	check := func(text string) error {
+		common := t.TempDir()
+		if err := os.WriteFile(filepath.Join(common, "config"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return repo.Git{Own: common, Common: common}.Check()
+	}
+	for _, text := range []string{
+		"[format]\n\tpretty = %G?\n", "[format]\n\tpretty = oneline\n", "[gpg]\n\tformat = ssh\n",
+		"[tag]\n\tsort = sig\"nature\"\n", "[tag]\n\tsort = version:refname\n", "[branch]\n\tsort = signature\n",
+		"[branch]\n\tsort = sig\"nature\"\n", "[branch]\n\tsort = \"-si\"gnature\n", "[submodule]\n\trecurse\n",
+		"[core]\n\tprotectHFS = false\n", "[core]\n\tprotectNTFS = false\n", "[feature]\n\texperimental\n",
+		"[gui]\n\tspellingDictionary = x\n", "[rerere]\n\tother = x\n", "[i18n]\n\tother = x\n",
+	} {
+		if err := check(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+	for _, text := range []string{
+		"", "[branch]\n\tsort = \"-committerdate\"\n", "[rerere]\n\tenabled = true\n", "[gui]\n\twmstate = normal\n",
+		"[i18n]\n\tcommitEncoding = utf-8\n", "[url \"ssh://git@example.com/\"]\n\tinsteadOf = https://example.com/\n",
+		"[feature]\n\tmanyFiles = true\n", "[branch \"signature\"]\n\tmerge = refs/heads/main\n",
+	} {
+		if err := check(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
