@@ -91,7 +91,7 @@ func TestGitChangesByRule(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, j)
 		}
 		if c.name == "nobody to ask" &&
-			!strings.Contains(j.Why, `pattern = "git commit *", decision = "allow", sandbox = "off"`) {
+			!strings.Contains(j.Why, `pattern = "git commit -m x", decision = "allow", sandbox = "off"`) {
 			t.Errorf("%s: %s", c.name, j.Why)
 		}
 	}

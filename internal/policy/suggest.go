@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/settle-agent/settle"
@@ -14,38 +16,36 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// suggest adds to the reason of a question about git the rules that allow the call: rules for its
-// subcommands, else rules for exactly its commands. It adds none if the call is asked about with these too.
+// suggest adds to the reason of a question about git the rules that allow the call. It adds none if rules would
+// allow more than patternOf describes, or if the call is asked about with these too.
 func (p *Policy) suggest(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
 	if l.trial || l.Plan {
 		return
 	}
-	for _, pattern := range []func(toolCall, []effects.Word) string{toolCall.widePattern, toolCall.exactPattern} {
-		trial, list := l, []string(nil)
-		trial.trial, trial.rules = true, slices.Clip(l.rules)
-		for i, e := range c.effects {
-			if len(e.words) == 0 || !c.needsRule(e, verdicts[i]) {
-				continue
-			}
-			r, err := newRule(config.Rule{
-				Tool: "shell", Pattern: pattern(c, e.words), Decision: event.Allow, Sandbox: event.NoSandbox,
-			}, p.config.Dir, p.config.Home)
-			if err != nil {
-				break
-			}
-			if trial.rules = append(trial.rules, r); !slices.Contains(list, r.Pattern) {
-				list = append(list, r.Pattern)
-			}
-		}
-		if len(list) == 0 || p.judge(trial, c).Decision != event.Allow {
+	trial, list := l, []string(nil)
+	trial.trial, trial.rules = true, slices.Clip(l.rules)
+	for i, e := range c.effects {
+		if len(e.words) == 0 || !c.needsRule(e, verdicts[i]) {
 			continue
 		}
-		j.Why += fmt.Sprintf(`; a rule that allows it: [[rules]] tool = "shell", pattern = %q, `+
-			`decision = "allow", sandbox = "off"`, list[0])
-		for _, more := range list[1:] {
-			j.Why += fmt.Sprintf(", and the same with pattern = %q", more)
+		pattern := c.patternOf(e.words)
+		r, err := newRule(config.Rule{
+			Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox,
+		}, p.config.Dir, p.config.Home)
+		if pattern == "" || err != nil {
+			return
 		}
+		if trial.rules = append(trial.rules, r); !slices.Contains(list, pattern) {
+			list = append(list, pattern)
+		}
+	}
+	if len(list) == 0 || p.judge(trial, c).Decision != event.Allow {
 		return
+	}
+	j.Why += fmt.Sprintf(`; a rule that allows it: [[rules]] tool = "shell", pattern = %q, `+
+		`decision = "allow", sandbox = "off"`, list[0])
+	for _, more := range list[1:] {
+		j.Why += fmt.Sprintf(", and the same with pattern = %q", more)
 	}
 }
 
@@ -59,28 +59,15 @@ func (c toolCall) needsRule(e effect, v verdict) bool {
 	}
 }
 
-// widePattern is the pattern of a rule for a subcommand of git with any words after it. For a command that
-// contacts a remote, it has the remote's name. For other commands, it is exactPattern.
-func (c toolCall) widePattern(words []effects.Word) string {
-	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	g, isGit := gitCommand(at, words)
-	if !isGit {
-		return c.exactPattern(words)
+// patternOf returns the pattern of a rule for exactly a command, or for "git add" with any words: with no words
+// does that destroy, contact a remote or run a program that the words name. Programs of the system are without
+// their directory. The pattern is empty if it would allow other commands that differ in more than a message.
+func (c toolCall) patternOf(words []effects.Word) string {
+	g, isGit := gitCommand(filepath.Clean(absolute(c.workspace.dir, c.Workdir)), words)
+	anyWords := isGit && g.name == "add"
+	if anyWords {
+		words = words[:len(words)-len(g.args)]
 	}
-	upTo := len(words) - len(g.args)
-	if slices.Contains([]string{"push", "fetch", "pull"}, g.name) {
-		n := slices.IndexFunc(g.args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-		if n < 0 || g.local(g.args[n]) {
-			return c.exactPattern(words)
-		}
-		upTo += n + 1
-	}
-	return c.exactPattern(words[:upTo]) + " *"
-}
-
-// exactPattern is the pattern of a rule for a command with these words. Characters that a pattern cannot
-// contain, and words that the shell expands, are a "*". Patterns name the system's programs without their directory.
-func (c toolCall) exactPattern(words []effects.Word) string {
 	list := make([]string, len(words))
 	for i, word := range words {
 		list[i] = strings.Map(func(r rune) rune {
@@ -89,12 +76,31 @@ func (c toolCall) exactPattern(words []effects.Word) string {
 			}
 			return r
 		}, word.Text)
-		if word.Text == "" || word.Glob {
-			list[i] = "*"
+		switch isLast := i == len(words)-1; {
+		case word.Text == "" || word.Glob,
+			strings.Contains(list[i], "*") && !(isGit && i > 0 && g.isMessage(words[i-1].Text, word.Text)),
+			strings.Trim(list[i], "*") == "",          // any number of words
+			isLast && strings.HasSuffix(list[i], "*"): // any further words
+			return ""
 		}
 	}
 	if dir := path.Dir(list[0]); dir == "/bin" || dir == "/usr/bin" {
 		list[0] = path.Base(list[0])
 	}
-	return strings.Join(list, " ")
+	pattern := strings.Join(list, " ")
+	if anyWords {
+		pattern += " *"
+	}
+	return pattern
 }
+
+// isMessage reports whether a word of the command, behind another one, is a message.
+func (g gitCall) isMessage(before, word string) bool {
+	return slices.Contains([]string{"commit", "tag", "merge", "notes", "stash"}, g.name) &&
+		(messageOption().MatchString(before) || strings.HasPrefix(word, "--message="))
+}
+
+// messageOption matches an option of git whose value is a message in the next word.
+var messageOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:-[aqs]*m|--message)$`)
+})
