@@ -79,8 +79,9 @@ func (in includes) configs(folders []string) []string {
 }
 
 // showEmpty has git find the included files empty that the command cannot read: it ignores a
-// missing file, and fails on one that it cannot open. Without an own view of the files, the
-// sandbox is unchanged.
+// missing file, and fails on one that it cannot open. The sandbox lets a command read what it shows
+// instead of a file; it grants nothing by these names, which a repository chose. Without an own
+// view of the files, the sandbox is unchanged.
 func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	granted := slices.Concat(confined.Read, confined.Write)
 	var empty []string
@@ -109,7 +110,6 @@ func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 		if !slices.Contains(confined.Hide, path) {
 			confined.Hide = append(slices.Clip(confined.Hide), path)
 		}
-		confined.Read = append(slices.Clip(confined.Read), path)
 	}
 	confined.Contents = contents
 	return confined

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,10 @@ func TestGitInSandboxWithIncludes(t *testing.T) {
 		}
 	})
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
+		policy, _, err := stand.Local(nil, "").Sandbox(executor.Confined{Sandbox: kind, Dir: dir})
+		if err != nil || slices.Contains(policy.Read, home+"/private") || slices.Contains(policy.Read, home+"/.ssh/git") {
+			t.Errorf("%s grants by its name a file that a repository includes: %v, %q", kind, err, policy.Read)
+		}
 		for _, secrets := range []event.Secrets{"", event.SecretsWithheld} {
 			var out strings.Builder
 			p, err := stand.Local(nil, "").Start(t.Context(), executor.Command{

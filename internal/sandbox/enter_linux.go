@@ -107,6 +107,7 @@ func confine(p Policy) error {
 	if !p.View && slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content != nil }) {
 		return errors.New("cannot show another content of files: that takes a view of the files of its own")
 	}
+	p.Hide = slices.Clone(p.Hide) // hide changes it
 	if err := mounts(p); err != nil {
 		return err
 	}
@@ -165,6 +166,11 @@ func ruleset(p Policy) (fd int, err error) {
 		err = errors.Join(err, grantWithout(fd, path, hidden))
 	}
 	err = errors.Join(err, unchanged(hidden))
+	for _, h := range p.Hide {
+		if h.Content != nil {
+			err = errors.Join(err, h.grant(fd))
+		}
+	}
 	for _, path := range p.Write {
 		err = errors.Join(err, grant(fd, path, writeRights))
 	}
@@ -218,6 +224,11 @@ func grant(rules int, path string, rights uint64) error {
 		return fmt.Errorf("cannot open %q: %w", path, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
+	return grantFile(rules, fd, path, rights)
+}
+
+// grantFile adds a rule for an open file; the path is for errors.
+func grantFile(rules, fd int, path string, rights uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return fmt.Errorf("cannot look at %q: %w", path, err)

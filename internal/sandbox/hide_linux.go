@@ -56,8 +56,9 @@ func unchanged(list []Hidden) error {
 	return nil
 }
 
-// hide mounts an inaccessible file over each path, or one with another content. The mount stays on
-// its file after a rename, and the file cannot be linked through it.
+// hide mounts an inaccessible file over each path, or one with another content, whose identity the
+// entry of the list then has. The mount stays on its file after a rename, and the file cannot be
+// linked through it.
 func hide(list []Hidden) (err error) {
 	contents, err := contentFiles(list)
 	defer func() {
@@ -74,7 +75,10 @@ func hide(list []Hidden) (err error) {
 			return err
 		}
 		if m, ok := contents[i]; ok {
-			err = m.coverWith(fd)
+			var stat unix.Stat_t
+			if err = errors.Join(m.coverWith(fd), unix.Fstat(m.fd, &stat)); err == nil {
+				list[i].Device, list[i].Inode = stat.Dev, stat.Ino
+			}
 		} else {
 			err = cover(fd, directory)
 		}
@@ -87,6 +91,16 @@ func hide(list []Hidden) (err error) {
 		}
 	}
 	return nil
+}
+
+// grant adds a rule to read the file that hide has mounted, unless another file now has its name.
+func (h Hidden) grant(rules int) error {
+	fd, _, err := h.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return grantFile(rules, fd, h.Path, readRights)
 }
 
 // cover mounts on a descriptor: on a file a device that cannot be opened, because its mount has

@@ -65,7 +65,7 @@ type Policy struct {
 	// [Enter] must be the first process of a process namespace; otherwise it has the
 	// requirements of View.
 	OwnProcesses bool `json:"own_processes,omitempty"`
-	// Hide are files and folders in Read and Write that cannot be opened, or files that show
+	// Hide are files and folders in Read and Write that cannot be opened, or any files that show
 	// another content. In a policy with Write, and for another content, it requires View.
 	Hide []Hidden `json:"hide,omitempty"`
 }
@@ -76,7 +76,8 @@ type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// Content is what a command reads instead of the file; nil for a file that it cannot open.
+	// Content is what a command reads instead of the file, also of one that is not in Read; nil
+	// for a file that it cannot open.
 	Content []byte `json:"content,omitempty"`
 }
 

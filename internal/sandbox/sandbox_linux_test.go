@@ -406,3 +406,32 @@ func TestViewHasNoPrivilegedMounts(t *testing.T) {
 		t.Errorf("the command sees %d mounts: %s", mounts, out)
 	}
 }
+
+// A file with another content can be read where it is, and only with that content: no name that
+// somebody can give another file grants a right.
+func TestViewShowsOtherContentOutsideOfPolicy(t *testing.T) {
+	if !confines(t) || !Administers() {
+		return
+	}
+	work, outside := world(t)
+	secret := filepath.Join(outside, "secret")
+	if err := os.WriteFile(filepath.Join(outside, "next"), []byte("hidden\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := ReadOnly("", os.Getenv("PATH"), work)
+	var err error
+	p.View = true
+	if p.Hide, err = FindAll([]string{secret}, map[string][]byte{secret: []byte("shown\n")}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(t, &p, work, "/bin/sh", "-c", "cat "+secret+"; cat "+filepath.Join(outside, "next")+" || echo denied")
+	if err != nil || !strings.Contains(out, "shown") || !strings.Contains(out, "denied") ||
+		strings.Contains(out, "hidden") {
+		t.Errorf("%v: %s", err, out)
+	}
+	// If another file has the name by then, the command does not start.
+	content := Hidden{Path: secret, Device: p.Hide[0].Device, Inode: p.Hide[0].Inode + 1, Content: []byte("shown\n")}
+	if err := content.grant(-1); !errors.As(err, new(*ChangedError)) {
+		t.Errorf("another file than the shown one: %v", err)
+	}
+}
