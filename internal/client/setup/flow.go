@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
@@ -179,16 +181,20 @@ func (f *flow) address(ctx context.Context) (question bool, err error) {
 }
 
 // withScheme completes an address without a scheme: http for a server of the local network, else https. A
-// word alone is no address.
+// word alone is no address, and neither is a mistyped scheme.
 func withScheme(address string) string {
 	switch {
-	case strings.Contains(address, "://"), address != "localhost" && !strings.ContainsAny(address, ".:"):
+	case strings.Contains(address, "://"), mistypedScheme().MatchString(address),
+		address != "localhost" && !strings.ContainsAny(address, ".:"):
 		return address
 	case config.Provider{BaseURL: "http://" + address}.Private():
 		return "http://" + address
 	}
 	return "https://" + address
 }
+
+// mistypedScheme matches an address that begins with a scheme without "://".
+var mistypedScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?[:;/]`) })
 
 // keyKind asks how the person gives the key. A key that is pasted at this question is the key.
 func (f *flow) keyKind(ctx context.Context) (question bool, err error) {

@@ -218,9 +218,23 @@ func TestAddressWithoutScheme(t *testing.T) {
 		"localhost:9": "http://localhost:9", "127.0.0.1:9/v1": "http://127.0.0.1:9/v1", "[::1]:9": "http://[::1]:9",
 		"gpu.lan:8000": "http://gpu.lan:8000", "models.example.com/v1": "https://models.example.com/v1",
 		"http://models.example.com": "http://models.example.com", "ftp://x": "ftp://x", "nonsense": "nonsense", "": "",
+		"https.example.com": "https://https.example.com", "http-models:80": "http://http-models:80",
 	} {
 		if got := withScheme(typed); got != want {
 			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// An address with a mistyped scheme is refused: the scheme is not the name of a host.
+func TestSetupRefusesMistypedScheme(t *testing.T) {
+	for _, address := range []string{
+		"https:/llm.example.com/v1", "http:/HOST:8000/v1", "https:llm.example.com", "HTTPS:/llm.example.com",
+		"https//llm.example.com", "https;//llm.example.com", "http:8000",
+	} {
+		said, file, err := try(t, t.TempDir(), nil, nil, "other", address)
+		if !errors.Is(err, ErrLeft) || file != "" || !strings.Contains(said, "✗ an address begins with") {
+			t.Errorf("%s: %v: %q\n%s", address, err, file, said)
 		}
 	}
 }
