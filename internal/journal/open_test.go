@@ -416,3 +416,32 @@ func TestListAndDelete(t *testing.T) {
 		t.Fatalf("got %v, want a MissingError", err)
 	}
 }
+
+// Delete removes the log after all that belongs to it: while something is left, the session is
+// still listed, and a second attempt finds it.
+func TestDeleteRemovesLogLast(t *testing.T) {
+	for _, name := range []func(log string) string{
+		snapshotPath, func(log string) string { return log + tornSuffix + "7" },
+	} {
+		dir := t.TempDir()
+		raw, _ := written(t)
+		put(t, dir, raw)
+		log, err := logPath(dir, "s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck := name(log) // a folder with an entry, which Delete does not remove
+		if err := os.MkdirAll(filepath.Join(stuck, "entry"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := Delete(t.Context(), dir, "s1"); err == nil {
+			t.Errorf("%s is left without an error", stuck)
+		}
+		if list, err := List(dir); err != nil || len(list) != 1 {
+			t.Errorf("%s is left of a session that is gone: %v, %v", stuck, list, err)
+		}
+		if err := errors.Join(os.RemoveAll(stuck), Delete(t.Context(), dir, "s1")); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -75,9 +75,10 @@ func Move(from, to, session string) error {
 	return nil
 }
 
-// Delete removes the session's log, its snapshot and the parts that were cut from it, and before
-// them, while no other process can open the session, other files and directories that belong to
-// it. For a session in use, the error is a [HeldError].
+// Delete removes the session's log and before it, while no other process can open the session, its
+// snapshot, the parts that were cut from it, and other files and directories that belong to it. The
+// log goes last: without it, another session can have the name. For a session in use, the error is
+// a [HeldError].
 func Delete(ctx context.Context, dir, session string, belongings ...string) error {
 	path, err := logPath(dir, session)
 	if err != nil {
@@ -98,14 +99,13 @@ func Delete(ctx context.Context, dir, session string, belongings ...string) erro
 	for _, path := range belongings {
 		err = errors.Join(err, os.RemoveAll(path))
 	}
-	if err != nil { // the log stays, so that a second attempt finds the session
-		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
-	}
-	err = removeLocked(f, path)
 	for _, path := range torn {
 		err = errors.Join(err, os.Remove(path))
 	}
-	if err != nil {
+	if err != nil { // the log stays, so that a second attempt finds the session
+		return errors.Join(fmt.Errorf("cannot delete session %q: %w", session, err), f.Close())
+	}
+	if err := removeLocked(f, path); err != nil {
 		return fmt.Errorf("cannot delete session %q: %w", session, err)
 	}
 	return nil
