@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// The last session is the last one with an input, whatever became of the input; without any, it is the
-// last one. The copy of a rewind to before the first input has none.
+// The last session is the last one with an input, whatever became of the input, or the copy of a
+// rewind; without any, it is the last one.
 func TestLastSkipsSessionsWithoutInput(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	at := time.Date(2020, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -54,11 +54,14 @@ func TestLastSkipsSessionsWithoutInput(t *testing.T) {
 	add("turn", event.Event{Data: event.InputAccepted{Input: "n000001", Text: " ", Mode: event.Queue}},
 		event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}}})
 	last("turn")
+	// The copy of a rewind counts, until a session with an input is newer.
 	if err := ForkBefore(t.Context(), dir, "turn", "rewound", "t000001"); err != nil {
 		t.Fatal(err)
 	}
-	last("turn")
+	last("rewound")
 	at = time.Now().Add(time.Minute)
+	add("five")
+	last("rewound")
 	add("later", event.Event{Data: event.InputAccepted{Input: "n000001", Text: "fix it", Mode: event.Queue}})
 	last("later")
 }

@@ -14,6 +14,7 @@ type exit struct {
 	leaving      bool      // the session is ending, and the terminal after it
 	done         bool      // the loop ends
 	earlier      string    // the command that continues the last session with a turn before this one
+	rewound      string    // the session that the last rewind made; its files are as its turns say
 	code         int       // exit code
 	failure      error
 }
@@ -113,15 +114,15 @@ func (u *UI) finish() {
 }
 
 // continueCommand returns the command that continues the session; empty if there is nothing to
-// continue. A session without an input, such as a copy from before the first one, has the command of
-// the session before it.
+// continue. A session without a turn has the command of the session before it, unless a rewind made it: the
+// original would be wrong about the files.
 func (u *UI) continueCommand() string {
 	c := u.view.conversation
 	if u.Resume == nil || c == nil {
 		return ""
 	}
 	host := elsewhere(c, u.view.lost)
-	if len(u.state().Turns) > 0 || host != "" {
+	if len(u.state().Turns) > 0 || host != "" || c.ID() == u.exit.rewound {
 		return u.Resume(c.ID(), host != "")
 	}
 	return u.exit.earlier

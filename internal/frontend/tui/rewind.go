@@ -123,6 +123,7 @@ func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft s
 			if err != nil {
 				u.commit(notice(failure(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
 			}
+			u.exit.rewound = r.Session
 			u.replace(r.Session, draft)
 		}, nil
 	})
