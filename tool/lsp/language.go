@@ -130,10 +130,11 @@ func (l Language) ServesProject(dir string) bool {
 // id returns the protocol's language of a file; "" if the server does not serve it.
 func (l Language) id(path string) string { return l.IDs[strings.ToLower(filepath.Ext(path))] }
 
-// ignores reports whether the server never checks a file below the directory.
+// ignores reports whether the server never checks a file below the directory. Of files
+// elsewhere, the name of a folder does not say it: the project can be above the directory.
 func (l Language) ignores(dir, path string) bool {
 	rel, err := filepath.Rel(dir, filepath.Dir(path))
-	return err == nil && rel != "." && l.Ignores != nil &&
+	return err == nil && rel != "." && filepath.IsLocal(rel) && l.Ignores != nil &&
 		slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), l.Ignores)
 }
 

@@ -158,6 +158,8 @@ func TestCheckNamesIgnoredFiles(t *testing.T) {
 	want(t, "with another", "gopls: 1 new error\nb.go:1:3: x\n"+ignored, check("testdata/a.go", "b.go"))
 	want(t, "others", "gopls: _x/a.go is in a folder that it does not check\n"+
 		"gopls: b/.x/a.go is in a folder that it does not check", check("_x/a.go", "b/.x/a.go"))
+	outside := filepath.Join(filepath.Dir(s.dir), "lib", "a.go")
+	want(t, "a file beside the directory", "gopls: 1 new error\n"+outside+":1:3: x", check("../lib/a.go"))
 }
 
 func TestCheckOfFirstNewFile(t *testing.T) {
