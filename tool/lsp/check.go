@@ -23,6 +23,10 @@ const (
 	maxShown    = 500
 	// maxSettling bounds the wait for further errors after the edited files were judged.
 	maxSettling = 2 * time.Second
+	// maxLoading and maxWorking bound the wait for the end of reported work, of the project's
+	// loading and of an edit: a server can report a begin without an end.
+	maxLoading = time.Minute
+	maxWorking = 3 * time.Second
 )
 
 // examine sends edits to the server and returns the note about its errors, with all errors
@@ -31,15 +35,16 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 	if err := s.follow(ctx, edits); err != nil {
 		return "", nil, err
 	}
-	judged := edits
+	judged, isLoaded := edits, true
 	if s.known == nil {
 		judged = s.withUndelivered(edits)
-		if err := s.baseline(ctx, judged); err != nil {
+		if isLoaded, err = s.baseline(ctx, judged); err != nil {
 			return "", nil, err
 		}
 	}
 	s.doesNow("it checks the edit")
-	if err := s.checks(ctx, judged); err != nil {
+	isChecked, err := s.checks(ctx, judged)
+	if err != nil {
 		return "", nil, err
 	}
 	found := s.conn.found.all()
@@ -48,26 +53,29 @@ func (s *server) examine(ctx context.Context, edits []Edit) (note string, curren
 	if s.conn.found.isCut() {
 		note += "\nit reports more errors than settle can compare: some can be missing here"
 	}
+	if !isLoaded || !isChecked {
+		note += "\nit has not finished its work: errors can be missing here, or be from before the edit"
+	}
 	return note, current, nil
 }
 
 // checks gives the server the edited texts and waits for its errors. A server that reports its
 // work judges the texts when they are saved once more: gopls finds the package of a new file
-// only after it has published errors for the first time.
-func (s *server) checks(ctx context.Context, edits []Edit) error {
+// only after it has published errors for the first time. isComplete is as for settled.
+func (s *server) checks(ctx context.Context, edits []Edit) (isComplete bool, err error) {
 	wanted, after := map[string]int{}, s.conn.found.serial()
 	var open []string
 	for _, e := range edits {
 		uri := uriOf(e.Path)
 		if e.After == nil {
 			if err := s.close(ctx, uri); err != nil {
-				return err
+				return false, err
 			}
 			continue
 		}
 		changed, err := s.put(ctx, e.Path, e.After)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if changed {
 			wanted[uri] = s.texts[uri].version
@@ -75,17 +83,17 @@ func (s *server) checks(ctx context.Context, edits []Edit) error {
 		open = append(open, uri)
 	}
 	if s.language.Work != "" {
-		if err := s.settled(ctx, wanted, after); err != nil {
-			return err
+		if _, err := s.settled(ctx, wanted, after, maxWorking); err != nil {
+			return false, err
 		}
 	}
 	for _, uri := range open {
 		saved := map[string]any{"textDocument": map[string]string{"uri": uri}}
 		if err := s.conn.notify(ctx, "textDocument/didSave", saved); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return s.settled(ctx, wanted, after)
+	return s.settled(ctx, wanted, after, maxWorking)
 }
 
 // withUndelivered returns the edits that a new server judges: those whose errors the model has not
@@ -103,8 +111,8 @@ func (s *server) withUndelivered(edits []Edit) (all []Edit) {
 }
 
 // baseline has the server judge the texts from before the first edits, so that their errors
-// are not new. A file that did not exist is empty.
-func (s *server) baseline(ctx context.Context, edits []Edit) error {
+// are not new. A file that did not exist is empty. isComplete is as for settled.
+func (s *server) baseline(ctx context.Context, edits []Edit) (isComplete bool, err error) {
 	s.doesNow("it loads the project")
 	wanted, after, created := map[string]int{}, s.conn.found.serial(), map[string]bool{}
 	for _, e := range edits {
@@ -114,17 +122,17 @@ func (s *server) baseline(ctx context.Context, edits []Edit) error {
 		}
 		changed, err := s.put(ctx, e.Path, e.Before)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if changed {
 			wanted[uri] = s.texts[uri].version
 		}
 	}
-	if err := s.settled(ctx, wanted, after); err != nil {
-		return err
+	if isComplete, err = s.settled(ctx, wanted, after, maxLoading); err != nil {
+		return false, err
 	}
 	s.known = count(slices.DeleteFunc(s.conn.found.all(), func(f finding) bool { return created[f.path] }))
-	return nil
+	return isComplete, nil
 }
 
 // follow tells the server which files changed since the last job, and forgets texts that
@@ -192,35 +200,43 @@ func (s *server) close(ctx context.Context, uri string) error {
 
 // settled waits until the server has judged the texts, and has ended the work that it
 // reports for them. A server that does not report it for each message must also publish
-// nothing for a while: errors in other files follow.
-func (s *server) settled(ctx context.Context, wanted map[string]int, after int) error {
+// nothing for a while: errors in other files follow. isComplete is false if such a server
+// still works at maxWork after it judged the texts.
+func (s *server) settled(
+	ctx context.Context, wanted map[string]int, after int, maxWork time.Duration,
+) (isComplete bool, err error) {
 	found := s.conn.found
 	quiet := time.NewTimer(jobTimeout)
 	defer quiet.Stop()
-	var end time.Time
+	var end, workEnd time.Time
 	for {
 		ended, isExact := found.worked(s.conn.sent)
 		switch covered := found.covers(wanted, after); {
 		case ended && isExact && covered:
-			return nil
+			return true, nil
 		case ended && isExact:
-			return errors.New("it published nothing about the edited files")
+			return false, errors.New("it published nothing about the edited files")
 		case ended && covered:
 			if end.IsZero() {
 				end = time.Now().Add(maxSettling)
 			}
 			quiet.Reset(min(s.language.Quiet, max(time.Until(end), 0)))
+		case covered && s.language.Work == "":
+			if workEnd.IsZero() {
+				workEnd = time.Now().Add(maxWork)
+			}
+			quiet.Reset(max(time.Until(workEnd), 0))
 		default:
 			quiet.Reset(jobTimeout)
 		}
 		select {
 		case <-found.changed:
 		case <-quiet.C:
-			return nil
+			return ended, nil
 		case <-s.conn.drained:
-			return s.conn.failure()
+			return false, s.conn.failure()
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 	}
 }

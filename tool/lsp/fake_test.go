@@ -214,6 +214,10 @@ func (f *fake) receive(m message) {
 			"jsonrpc": "2.0", "id": "c1", "method": "workspace/configuration",
 			"params": map[string]any{"items": []any{map[string]string{"section": "fake"}}},
 		})
+	case "textDocument/didSave":
+		if f.mode == "saves forever" {
+			f.works("checking") // never ends
+		}
 	case "workspace/didChangeWatchedFiles":
 		fmt.Fprintln(os.Stderr, "events:", string(m.Params.Events))
 	case "textDocument/didOpen":

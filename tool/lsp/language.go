@@ -28,7 +28,8 @@ type Language struct {
 	Quiet time.Duration
 	// Work begins the titles of the work that the server reports for its start and for each
 	// message about files: its errors are complete when all of it has ended. A server without
-	// such titles has finished when it reports no work and is quiet.
+	// such titles has finished when it reports no work and is quiet; settle waits for the end
+	// of its work for a bounded time.
 	Work string
 	// Ignores reports whether the server never checks the files in a folder with the name; nil
 	// if there are none.

@@ -40,6 +40,12 @@ type rules struct {
 
 func open(t *testing.T, mode string, timeout time.Duration) session {
 	t.Helper()
+	return openOf(t, "gopls", mode, timeout)
+}
+
+// openOf opens a session whose fake server is the named one.
+func openOf(t *testing.T, server, mode string, timeout time.Duration) session {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +58,7 @@ func open(t *testing.T, mode string, timeout time.Duration) session {
 	s := lsp.Open(lsp.Config{
 		Dir: dir, Marker: t.Name(),
 		Env:       func() []string { return []string{"PATH=" + os.Getenv("PATH"), fakeMode + "=" + mode} },
-		Languages: lsp.Installed([]string{"gopls"}, func(string) (string, error) { return self, nil }),
+		Languages: lsp.Installed([]string{server}, func(string) (string, error) { return self, nil }),
 		Timeout:   timeout,
 	}.Under(func() (lsp.Launch, error) {
 		now.tightened = false
@@ -465,4 +471,15 @@ func TestCheckFollowsOtherChanges(t *testing.T) {
 	s.edit(t, "b.go", "", "fine")
 	// The server reads a.go anew: the edit's text is sent as a whole.
 	want(t, "the next edit", "gopls: no new errors (1 from before)", s.edit(t, "a.go", "", "ERROR x"))
+}
+
+// The note of a server that still works says so, and the server answers the next calls.
+func TestCheckNamesUnfinishedWork(t *testing.T) {
+	s := openOf(t, "pyright-langserver", "saves forever", patience)
+	want(t, "the edit", "pyright-langserver: 1 new error\na.py:1:3: x\n"+
+		"it has not finished its work: errors can be missing here, or be from before the edit",
+		s.edit(t, "a.py", "fine", "ERROR x"))
+	if got, err := s.ask(t, t.Context(), lsp.Arguments{Action: "symbols", Path: "a.py"}); err != nil || got == "" {
+		t.Errorf("the next call: %q, %v", got, err)
+	}
 }
