@@ -119,12 +119,15 @@ func substitute(ctx context.Context, s *snapshot, in EditArguments) ([]byte, int
 			"old_string and new_string differ only in line endings, which edit keeps as the file has them; nothing was changed",
 		)
 	}
-	if isNotebook(s.Real) && json.Valid(s.data) && !json.Valid(out) {
+	if isNotebook(s.Real) && isJSON(s.data) && !isJSON(out) {
 		return nil, 0, fmt.Errorf("%q would not be JSON any longer; nothing was changed. "+
 			"Give a cell's text as read shows it, or the file's text with quotes and \\n", s.Shown)
 	}
 	return out, len(found), nil
 }
+
+// isJSON reports whether a file is JSON, with or without a byte order mark.
+func isJSON(data []byte) bool { return json.Valid(bytes.TrimPrefix(data, []byte(utf8BOM))) }
 
 // replacement gives text the line endings of the replaced text, or else of the file.
 func replacement(old []byte, text, fileEnding string) string {

@@ -2,18 +2,36 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// source is the text of a cell, and its place in the file.
+// source is the value of a cell's text, one string or a list of strings.
 type source struct {
-	span
+	span // in the file
 
-	cell int // from 1
+	cell    int // from 1
+	strings []literal
+	isList  bool
+	text    string // of all strings; a character that a Go string cannot hold is noText
+}
+
+// literal is a JSON string in the file.
+type literal struct {
+	span // with its quotes
+
 	text string
 }
+
+// noText is in no text of a call, which is valid UTF-8.
+const noText = "\xff"
 
 // cellSources returns the texts of a notebook's cells; nil for a file that is no notebook.
 func cellSources(data []byte) (list []source) {
@@ -23,48 +41,108 @@ func cellSources(data []byte) (list []source) {
 	}
 	shift := len(data) - len(bytes.TrimPrefix(data, []byte(utf8BOM)))
 	in := json.NewDecoder(bytes.NewReader(data[shift:]))
-	cell := 0
-	_ = eachField(in, func(key string) error { // readNotebook has read the same JSON
-		if key != "cells" {
+	err = eachField(in, func(key string) error {
+		if !strings.EqualFold(key, "cells") { // as encoding/json compares keys
 			return skip(in)
 		}
-		cell, list = 0, nil // the last one counts, as for readNotebook
-		if _, err := in.Token(); err != nil {
-			return err
-		}
-		for in.More() {
+		cell := 0
+		list = nil // the last one counts, as for readNotebook
+		return eachElement(in, func() error {
 			cell++
-			err := eachField(in, func(key string) error {
-				if key != "source" {
+			return eachField(in, func(key string) error {
+				if !strings.EqualFold(key, "source") {
 					return skip(in)
 				}
-				var raw json.RawMessage
-				if err := in.Decode(&raw); err != nil {
+				one := source{cell: cell}
+				if err := one.read(in, data, shift); err != nil {
 					return err
 				}
-				one := source{cell: cell, text: string(n.Cells[cell-1].Source)}
-				one.to = shift + int(in.InputOffset())
-				one.from = one.to - len(raw)
 				if last := len(list) - 1; last >= 0 && list[last].cell == cell {
 					list = list[:last]
 				}
 				list = append(list, one)
 				return nil
 			})
-			if err != nil {
-				return err
-			}
-		}
-		_, err := in.Token()
-		return err
+		})
 	})
+	if err != nil {
+		return nil
+	}
 	return list
+}
+
+// read reads the value from in, which reads data from the offset on.
+func (s *source) read(in *json.Decoder, data []byte, offset int) error {
+	var raw json.RawMessage
+	if err := in.Decode(&raw); err != nil {
+		return err
+	}
+	s.to = offset + int(in.InputOffset())
+	s.from = s.to - len(raw)
+	add := func(at span) {
+		var text strings.Builder
+		for raw := data[at.from+1 : at.to-1]; len(raw) > 0; {
+			size, one := character(raw)
+			text.WriteString(one)
+			raw = raw[size:]
+		}
+		s.strings = append(s.strings, literal{at, text.String()})
+		s.text += text.String()
+	}
+	if raw[0] == '"' {
+		add(s.span)
+		return nil
+	}
+	s.isList = true
+	list := json.NewDecoder(bytes.NewReader(raw))
+	return eachElement(list, func() error {
+		var element json.RawMessage
+		if err := list.Decode(&element); err != nil {
+			return err
+		}
+		if element[0] != '"' {
+			return errors.New("it is no text")
+		}
+		to := s.from + int(list.InputOffset())
+		add(span{to - len(element), to})
+		return nil
+	})
+}
+
+// character returns the size of the first character of a JSON string, and its text.
+func character(raw []byte) (size int, text string) {
+	unit := func(raw []byte) rune {
+		if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+			return 0
+		}
+		n, _ := strconv.ParseUint(string(raw[2:6]), 16, 16) // the decoder has checked it
+		return rune(n)
+	}
+	first, second := unit(raw), unit(raw[min(6, len(raw)):])
+	switch {
+	case raw[0] != '\\':
+		r, size := utf8.DecodeRune(raw)
+		if r == utf8.RuneError && size == 1 {
+			return size, noText
+		}
+		return size, string(raw[:size])
+	case raw[1] != 'u':
+		size = 2
+	case !utf16.IsSurrogate(first):
+		size = 6
+	case utf16.DecodeRune(first, second) == utf8.RuneError:
+		return 6, noText
+	default:
+		size = 12
+	}
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, raw[:size], []byte{'"'}), &text) // the same
+	return size, text
 }
 
 // eachField calls field for each key of the next object. The function reads the value.
 func eachField(in *json.Decoder, field func(key string) error) error {
-	if _, err := in.Token(); err != nil {
-		return err
+	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
+		return cmp.Or(err, errors.New("it is no object"))
 	}
 	for in.More() {
 		key, err := in.Token()
@@ -80,6 +158,27 @@ func eachField(in *json.Decoder, field func(key string) error) error {
 	return err
 }
 
+// eachElement calls element for each element of the next list, or never for null. The function
+// reads the element.
+func eachElement(in *json.Decoder, element func() error) error {
+	begin, err := in.Token()
+	switch {
+	case err != nil:
+		return err
+	case begin == nil:
+		return nil
+	case begin != json.Delim('['):
+		return fmt.Errorf("%v is no list", begin)
+	}
+	for in.More() {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	_, err = in.Token()
+	return err
+}
+
 // skip reads a value.
 func skip(in *json.Decoder) error {
 	var raw json.RawMessage
@@ -92,15 +191,14 @@ func substituteCells(s *snapshot, in EditArguments) (out []byte, n int, err erro
 	at := 0
 	var cells []int
 	for _, one := range cellSources(s.data) {
-		found := strings.Count(one.text, in.Old)
-		if found == 0 {
+		found := places(one.text, in.Old)
+		if len(found) == 0 {
 			continue
 		}
-		n += found
+		n += len(found)
 		cells = append(cells, one.cell)
-		raw := s.data[one.from:one.to]
 		out = append(out, s.data[at:one.from]...)
-		out = append(out, encodeSource(strings.ReplaceAll(one.text, in.Old, in.New), raw)...)
+		out = append(out, one.replaced(s.data, found, in.New)...)
 		if at = one.to; len(out) > maxEditBytes {
 			return nil, 0, fmt.Errorf("%q would grow beyond the %s that this tool writes; nothing was changed",
 				s.Shown, byteCount(maxEditBytes))
@@ -114,34 +212,97 @@ func substituteCells(s *snapshot, in EditArguments) (out []byte, n int, err erro
 	return append(out, s.data[at:]...), n, nil
 }
 
-// encodeSource writes a cell's text in the form of its old value: one string, or a list of
-// lines with the same white space.
-func encodeSource(text string, old []byte) []byte {
-	if old[0] != '[' {
-		return encodeString(text)
-	}
-	first, last := bytes.IndexByte(old, '"'), bytes.LastIndexByte(old, '"')
-	var begin, end []byte
-	if first >= 0 {
-		begin, end = old[1:first], old[last+1:len(old)-1]
-	}
-	between := begin
-	if len(between) == 0 {
-		between = []byte(" ")
-	}
-	out := []byte("[")
-	for n, line := range strings.SplitAfter(text, "\n") {
-		if line == "" {
-			continue
+// places returns where a text has another, in order and without overlaps.
+func places(text, part string) (list []span) {
+	for at := 0; ; {
+		next := strings.Index(text[at:], part)
+		if next < 0 {
+			return list
 		}
-		if n == 0 {
-			out = append(out, begin...)
-		} else {
-			out = append(append(out, ','), between...)
-		}
-		out = append(out, encodeString(line)...)
+		list = append(list, span{at + next, at + next + len(part)})
+		at += next + len(part)
 	}
-	return append(append(out, end...), ']')
+}
+
+// replaced returns the value with a text at the places. Each line of a list that no place
+// touches keeps its bytes, as do the other characters of a line and the white space.
+func (s *source) replaced(data []byte, places []span, text string) []byte {
+	w := sourceWriter{isList: s.isList, separator: []byte(", ")}
+	switch first := s.strings[0]; {
+	case len(s.strings) > 1:
+		w.separator = data[first.to:s.strings[1].from]
+	case s.isList && first.from > s.from+1:
+		w.separator = slices.Concat([]byte(","), data[s.from+1:first.from])
+	}
+	at := 0 // in the text
+	for n, one := range s.strings {
+		isTouched, continues := false, false
+		for raw := data[one.from+1 : one.to-1]; len(raw) > 0; {
+			for len(places) > 0 && at >= places[0].to {
+				places = places[1:]
+			}
+			size, character := character(raw)
+			if continues = len(places) > 0 && at >= places[0].from; continues {
+				isTouched = true
+				if at == places[0].from {
+					w.add(text)
+				}
+			} else {
+				w.open = append(w.open, raw[:size]...)
+			}
+			at, raw = at+len(character), raw[size:]
+		}
+		if n == len(s.strings)-1 {
+			w.end(nil, !isTouched || !s.isList)
+			break
+		}
+		// A line that lost its end goes on in the next string.
+		continues = continues && len(w.open) > 0 && (at < places[0].to || strings.HasSuffix(one.text, "\n"))
+		if !continues {
+			w.end(data[one.to:s.strings[n+1].from], !isTouched)
+		}
+	}
+	switch {
+	case !s.isList:
+		return w.out
+	case len(w.out) == 0:
+		return []byte("[]")
+	}
+	first, last := s.strings[0].from, s.strings[len(s.strings)-1].to
+	return slices.Concat(data[s.from:first], w.out, data[last:s.to])
+}
+
+// sourceWriter writes the strings of a cell's text.
+type sourceWriter struct {
+	isList    bool
+	separator []byte // between new strings
+
+	out  []byte
+	next []byte // the separator before the next string
+	open []byte // the content of the string that has no end yet
+}
+
+// add adds a text to the open string. Each line of a list is a string.
+func (w *sourceWriter) add(text string) {
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		encoded := encodeString(line)
+		w.open = append(w.open, encoded[1:len(encoded)-1]...)
+		if w.isList && strings.HasSuffix(line, "\n") {
+			w.end(w.separator, true)
+		}
+	}
+}
+
+// end ends the open string; next separates it from the one that follows. An empty string is left
+// out unless it is kept.
+func (w *sourceWriter) end(next []byte, keep bool) {
+	if keep || len(w.open) > 0 {
+		if len(w.out) > 0 {
+			w.out = append(w.out, w.next...)
+		}
+		w.out = append(append(append(w.out, '"'), w.open...), '"')
+	}
+	w.next, w.open = next, nil
 }
 
 // encodeString writes a JSON string as Jupyter does: only what must be escaped is.

@@ -135,3 +135,57 @@ func TestEditNotebookCells(t *testing.T) {
 	w.ok("edit", args{"path": "a.ipynb", "old_string": "print(x)", "new_string": "", "replace_all": true})
 	w.want("a.ipynb", strings.ReplaceAll(strings.ReplaceAll(before, `\nprint(x)\n`, `\n\n`), `["print(x)"]`, `[]`))
 }
+
+// An edit changes only the characters that it replaces: neither another line of the cell, nor
+// escapes, white space and broken characters.
+func TestEditNotebookKeepsOtherBytes(t *testing.T) {
+	w := newFixture(t)
+	for _, c := range []struct{ source, old, new, want string }{
+		{
+			`["\ud83d \/\n","b\u00e9 x\n" , "c", "\u2028\n","\xff"]`, "x", "y",
+			`["\ud83d \/\n","b\u00e9 y\n" , "c", "\u2028\n","\xff"]`,
+		},
+		{`["a\n","b\n","c"]`, "b\n", "", `["a\n","c"]`},
+		{`["a\n","b\n","c"]`, "b\n", "x", `["a\n","xc"]`},
+		{`["a\n","b\n","c"]`, "b\nc", "x\ny\n", `["a\n","x\n","y\n"]`},
+		{`["a\n",  "b\n","", "c"]`, "a\nb", "x", `["x\n","", "c"]`},
+		{`["a\n","b"]`, "b", "", `["a\n"]`},
+		{`["a\n","b"]`, "a\nb", "", `[]`},
+		{`[ "a" ]`, "a", "x\ny", `[ "x\n", "y" ]`},
+		{`["a\n"]`, "a\n", "x\ny\n", `["x\n", "y\n"]`},
+		{`"\ud83d\ude00 a\r\n\ud83d"`, "😀 a", "\"", `"\"\r\n\ud83d"`},
+		{`"a"`, "a", "", `""`},
+	} {
+		file := func(source string) string {
+			source = strings.ReplaceAll(source, `\xff`, "\xff")
+			return `{"nbformat":4,"cells":[{"source":"z"},{"source": ` + source + ` }]}`
+		}
+		for _, bom := range []string{"", utf8BOM} {
+			w.put("a.ipynb", bom+file(c.source))
+			w.ok("edit", args{"path": "a.ipynb", "old_string": c.old, "new_string": c.new})
+			w.want("a.ipynb", bom+file(c.want))
+		}
+	}
+	w.put("a.ipynb", `{"nbformat":4,"cells":[{"source":"\ud83d"}]}`)
+	w.fails("edit", args{"path": "a.ipynb", "old_string": "\uFFFD", "new_string": "x"})
+	w.put("a.ipynb", utf8BOM+`{"nbformat":4,"cells":[]}`)
+	got := w.fails("edit", args{"path": "a.ipynb", "old_string": "[]", "new_string": "["})
+	if !strings.Contains(got, "would not be JSON any longer; nothing was changed") {
+		t.Errorf("broken JSON with a byte order mark: %q", got)
+	}
+}
+
+// JSON decoders match keys without regard to case, and take the last one.
+func TestEditNotebookOfOddForm(t *testing.T) {
+	w := newFixture(t)
+	for before, after := range map[string]string{
+		`{"nbformat":4,"cells":[{"source":"xx"}],"Cells":[]}`:             `{"nbformat":4,"cells":[{"source":"y"}],"Cells":[]}`,
+		`{"cells":null,"nbformat":4,"source":"xx"}`:                       `{"cells":null,"nbformat":4,"source":"y"}`,
+		`{"nbformat":4,"cells":[{"source":"a","Source":["xx"]}]}`:         `{"nbformat":4,"cells":[{"source":"a","Source":["y"]}]}`,
+		`{"nbformat":4,"cells":[{"source":null},{"SOURCE":["xx",null]}]}`: `{"nbformat":4,"cells":[{"source":null},{"SOURCE":["y",null]}]}`,
+	} {
+		w.put("a.ipynb", before)
+		w.ok("edit", args{"path": "a.ipynb", "old_string": "xx", "new_string": "y"})
+		w.want("a.ipynb", after)
+	}
+}
