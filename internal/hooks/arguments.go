@@ -16,11 +16,20 @@ type alias struct {
 	path         bool // other agents use an absolute path
 }
 
-func aliases(tool string) (list []alias) {
+// aliases returns the names of a call's arguments. An argument with a path has one in any case,
+// perhaps the same name.
+func aliases(tool string, args object) (list []alias) {
 	if tool == "apply_patch" { // a tool of Codex
 		return []alias{{own: "input", foreign: "command"}}
 	}
 	pairs, path := claudecode.Arguments(tool)
+	if path != "" && !slices.ContainsFunc(pairs, func(pair [2]string) bool { return pair[0] == path }) {
+		pairs = append(pairs, [2]string{path, path})
+	}
+	var name string
+	if json.Unmarshal(args[path], &name) == nil && tool == "edit" && claudecode.NamesOfEdit(name) != nil {
+		pairs = append(pairs, [2]string{path, claudecode.NotebookPath})
+	}
 	for _, pair := range pairs {
 		list = append(list, alias{own: pair[0], foreign: pair[1], path: pair[0] == path})
 	}
@@ -37,12 +46,12 @@ func forHooks(tool, arguments, dir string) object {
 	if json.Unmarshal([]byte(arguments), &args) != nil || args == nil {
 		return object{"input": text(arguments)}
 	}
-	for _, a := range aliases(tool) {
+	for _, a := range aliases(tool, args) {
 		value, ok := args[a.own]
 		if !ok {
 			continue
 		}
-		if _, taken := args[a.foreign]; taken {
+		if _, taken := args[a.foreign]; taken && a.foreign != a.own {
 			continue
 		}
 		var path string
@@ -70,7 +79,13 @@ func changedArguments(tool, arguments string, sent, got object) string {
 	for name, value := range got {
 		want[name] = value
 	}
-	for _, a := range aliases(tool) {
+	for _, a := range aliases(tool, args) {
+		if a.own == a.foreign {
+			if value, has := want[a.own]; has && same(value, sent[a.own]) {
+				want[a.own] = args[a.own]
+			}
+			continue
+		}
 		if _, ours := args[a.foreign]; ours {
 			continue
 		}
@@ -86,6 +101,7 @@ func changedArguments(tool, arguments string, sent, got object) string {
 	}
 	if tool == "apply_patch" {
 		delete(want, "file_path")
+		delete(want, claudecode.NotebookPath)
 	}
 	raw, err := json.Marshal(want)
 	if err != nil || same(raw, json.RawMessage(arguments)) {
@@ -129,9 +145,10 @@ func patched(arguments string) (files []patchedFile) {
 	err := json.Unmarshal([]byte(arguments), &args)
 	changes, parseErr := file.PatchChanges(args.Input)
 	if err != nil || parseErr != nil {
-		return []patchedFile{{names: editors}}
+		return []patchedFile{{names: append(editors, claudecode.NotebookEdit)}}
 	}
-	add := func(path string, names []string) {
+	add := func(path string, names []string, more ...string) {
+		names = slices.Concat(names, more)
 		same := func(f patchedFile) bool { return f.path == path && slices.Equal(f.names, names) }
 		if !slices.ContainsFunc(files, same) {
 			files = append(files, patchedFile{path, names})
@@ -142,10 +159,10 @@ func patched(arguments string) (files []patchedFile) {
 		case file.Create:
 			add(c.Path, writes)
 		case file.Move: // the target is new or replaced, and can also change
-			add(c.From, edits)
-			add(c.Path, editors)
+			add(c.From, edits, claudecode.NamesOfEdit(c.From)...)
+			add(c.Path, editors, claudecode.NamesOfEdit(c.Path)...)
 		default:
-			add(c.Path, edits)
+			add(c.Path, edits, claudecode.NamesOfEdit(c.Path)...)
 		}
 	}
 	return files

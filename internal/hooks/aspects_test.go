@@ -40,6 +40,9 @@ func TestHooksReceiveEveryFileOfPatch(t *testing.T) {
 		},
 		{"MultiEdit", patch("*** Update File: .env"), []string{"MultiEdit <nil>"}},
 		{"Write", `{"input":7}`, []string{"Write <nil>"}},
+		{"NotebookEdit", patch("*** Update File: a.ipynb", change), []string{"NotebookEdit /work/a.ipynb"}},
+		{"NotebookEdit", patch("*** Update File: a.py", change), nil},
+		{"NotebookEdit", `{"input":7}`, []string{"NotebookEdit <nil>"}},
 		{"apply_patch", "no JSON", []string{"apply_patch <nil>"}},
 		{"Bash", patch("*** Update File: .env"), nil},
 	} {
@@ -80,6 +83,15 @@ func TestHooksMatchNamesOfClaudeCode(t *testing.T) {
 		},
 		{"Agent", "task", `{"agent":"look"}`, `Agent {"agent":"look","subagent_type":"look"}`},
 		{"Grep", "grep", `{"limit":7}`, `Grep {"head_limit":7,"limit":7}`},
+		{"Grep", "grep", `{"path":"a"}`, `Grep {"path":"/work/a"}`},
+		{"Glob", "glob", `{"path":"../a"}`, `Glob {"path":"/a"}`},
+		{"LS", "list", `{"path":"/x"}`, `LS {"path":"/x"}`},
+		{
+			"NotebookEdit", "edit", `{"path":"a.ipynb"}`,
+			`NotebookEdit {"file_path":"/work/a.ipynb","notebook_path":"/work/a.ipynb","path":"a.ipynb"}`,
+		},
+		{"NotebookEdit", "edit", `{"path":"a.py"}`, ""},
+		{"Edit", "edit", `{"path":"a.py"}`, `Edit {"file_path":"/work/a.py","path":"a.py"}`},
 	} {
 		b := newBench(t, before(c.matcher, "x"))
 		if _, err := b.set.Before(t.Context(), call(c.tool, c.arguments)); err != nil {

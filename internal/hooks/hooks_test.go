@@ -243,6 +243,10 @@ func TestChanges(t *testing.T) {
 		{"write", `{"path":"a","content":"x"}`, `{"file_path":"/work/a","content":"y"}`, `{"content":"y","path":"a"}`},
 		{"write", `{"path":"a","content":"x"}`, `{"file_path":"/tmp/a","path":"a","content":"x"}`, `{"content":"x","path":"/tmp/a"}`},
 		{"files__read", `{"n":1.0}`, `{"n":1.0}`, ""},
+		{"grep", `{"path":"a","pattern":"x"}`, `{"path":"/work/a","pattern":"y"}`, `{"path":"a","pattern":"y"}`},
+		{"grep", `{"path":"a"}`, `{"path":"/work/a"}`, ""},
+		{"grep", `{"path":"a"}`, `{"path":"/tmp/a"}`, `{"path":"/tmp/a"}`},
+		{"edit", `{"path":"a.ipynb"}`, `{"notebook_path":"/tmp/a.ipynb"}`, `{"path":"/tmp/a.ipynb"}`},
 	} {
 		b := newBench(t, before("", "x"))
 		b.runner.answers["x"] = func(map[string]any) (hooks.Result, error) {

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/bound"
+	"github.com/settle-agent/settle/internal/config/claudecode"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool/mcp"
 )
@@ -77,6 +79,9 @@ func (s *Set) direct(c Call) []aspect {
 		sent := maps.Clone(args)
 		if f.path != "" {
 			sent["file_path"] = text(disk.AbsoluteIn(s.Dir, f.path))
+			if slices.Contains(f.names, claudecode.NotebookEdit) {
+				sent[claudecode.NotebookPath] = sent["file_path"]
+			}
 		}
 		a := s.aspect(c, f.names, sent)
 		a.key = strings.Join(f.names, "|") + " " + f.path

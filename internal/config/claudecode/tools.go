@@ -5,6 +5,7 @@ package claudecode
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -70,9 +71,29 @@ func Names(tool string) []string {
 func NamesOfCall(tool, arguments string) []string {
 	var call struct {
 		Action string `json:"action"`
+		Path   string `json:"path"`
 	}
 	_ = json.Unmarshal([]byte(arguments), &call) // a call without an action has only names for every call
-	return names(tool, func(r row) bool { return r.actions == nil || slices.Contains(r.actions, call.Action) })
+	list := names(tool, func(r row) bool { return r.actions == nil || slices.Contains(r.actions, call.Action) })
+	if tool == "edit" {
+		list = append(list, NamesOfEdit(call.Path)...)
+	}
+	return list
+}
+
+// NotebookEdit is Claude Code's tool that edits notebooks, and NotebookPath its argument with
+// the path.
+const (
+	NotebookEdit = "NotebookEdit"
+	NotebookPath = "notebook_path"
+)
+
+// NamesOfEdit returns the additional names of an edit of the file.
+func NamesOfEdit(path string) []string {
+	if strings.EqualFold(filepath.Ext(path), ".ipynb") {
+		return []string{NotebookEdit}
+	}
+	return nil
 }
 
 func names(tool string, has func(row) bool) (list []string) {
@@ -106,7 +127,7 @@ func Arguments(tool string) (pairs [][2]string, path string) {
 
 // Tool returns settle's tool for a name of Claude Code; "" if settle has none.
 func Tool(name string) string {
-	if name == "NotebookEdit" { // settle edits notebooks as files: hooks of NotebookEdit do not mean all edits
+	if name == NotebookEdit { // in rules: settle edits notebooks as files
 		return "edit"
 	}
 	for _, r := range rows() {
