@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -475,5 +476,34 @@ func TestWatchdog(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A list of plugins that cannot be read could have blocking hooks: calls are refused.
+func TestUnreadablePluginsDeny(t *testing.T) {
+	w := newWorld(t)
+	refusing := func() (broken []string) {
+		for _, h := range w.load().Hooks {
+			if h.Event == event.HookBefore && h.Broken != "" {
+				broken = append(broken, w.plain(h.Broken))
+			}
+		}
+		return broken
+	}
+	if got := refusing(); len(got) > 0 {
+		t.Errorf("without plugins: %q", got)
+	}
+	data, err := filepath.Rel(w.dir, w.load().DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(filepath.Join(data, "plugins", "plugins.json"), "{")
+	if got := refusing(); len(got) != 1 || !strings.Contains(got[0], "plugins.json") ||
+		!strings.HasSuffix(got[0], "is not known: repair or remove the file") {
+		t.Errorf("with a damaged list: %q", got)
+	}
+	w.in.Flags["run_hooks"] = "off"
+	if got := refusing(); len(got) > 0 {
+		t.Errorf("without hooks: %q", got)
 	}
 }

@@ -25,7 +25,14 @@ const (
 func (l *loader) plugins() {
 	list, err := plugin.NewStore(l.DataDir).List()
 	if err != nil {
-		l.Notes = append(l.Notes, fmt.Sprintf("no plugin is used: %v", err))
+		note := fmt.Sprintf("no plugin is used: %v", err)
+		l.Notes = append(l.Notes, note)
+		if l.RunHooks != HooksOff {
+			l.Hooks = append(l.Hooks, Hook{
+				Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: "the list of plugins"},
+				Broken: note + "; what plugins' blocking hooks would judge is not known: repair or remove the file",
+			})
+		}
 	}
 	l.Plugins = list
 	for n := range list {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -30,6 +31,12 @@ type Doc struct {
 
 // ManifestPath is the file that makes a folder a plugin; it is optional.
 const ManifestPath = ".claude-plugin/plugin.json"
+
+// hooksKey is the key of plugin.json that has or names hooks, in addition to hooksFile.
+const (
+	hooksKey  = "hooks"
+	hooksFile = "hooks/hooks.json"
+)
 
 const maxMeta = 1 << 20 // bytes of a JSON file
 
@@ -178,10 +185,35 @@ func (p *parser) paths(key, folder string, adds bool, to *[]string) error {
 	return nil
 }
 
-// docs returns the objects that a key of plugin.json has or names, and the object in the
-// file of the default path.
-func (p *parser) docs(key, file string) (out []Doc, err error) {
-	files := []string{file}
+// formerHooks returns the hooks of a changed plugin. The error says that they are not those of
+// the trusted files, a list as of [Tree.List].
+func formerHooks(tree Tree, trusted string) ([]Doc, error) {
+	old, errOld := parseList(trusted)
+	now, errNow := parseList(tree.List())
+	if err := errors.Join(errOld, errNow); err != nil {
+		return nil, err
+	}
+	p := parser{tree: tree}
+	if err := p.manifest(); err != nil {
+		return nil, err
+	}
+	_, files, err := p.named(hooksKey, hooksFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(files, ManifestPath) {
+		if old[name] != now[name] { // a missing one is ""
+			return nil, fmt.Errorf("%s has changed", name)
+		}
+	}
+	err = p.hooks()
+	return p.Hooks, err
+}
+
+// named returns the objects that a key of plugin.json has, and the files that it names, with
+// the default one.
+func (p *parser) named(key, file string) (out []Doc, files []string, err error) {
+	files = []string{file}
 	if raw, given := p.keys[key]; given {
 		var values []json.RawMessage
 		if json.Unmarshal(raw, &values) != nil {
@@ -195,12 +227,22 @@ func (p *parser) docs(key, file string) (out []Doc, err error) {
 			}
 			at, err := inside(key, named)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if !slices.Contains(files, at) {
 				files = append(files, at)
 			}
 		}
+	}
+	return out, files, nil
+}
+
+// docs returns the objects that a key of plugin.json has or names, and the object in the
+// file of the default path.
+func (p *parser) docs(key, file string) (out []Doc, err error) {
+	out, files, err := p.named(key, file)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range files {
 		f, ok := p.tree.File(name)
@@ -237,7 +279,7 @@ func unwrapped(d Doc, key string) (map[string]json.RawMessage, error) {
 }
 
 func (p *parser) hooks() error {
-	docs, err := p.docs("hooks", "hooks/hooks.json")
+	docs, err := p.docs(hooksKey, hooksFile)
 	if err != nil {
 		return err
 	}

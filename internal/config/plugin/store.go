@@ -204,8 +204,8 @@ func (p *Plugin) verify(keep func(string) bool) (Tree, error) {
 		some(append(Changes(string(trusted), tree.List()), tree.Omitted...)))
 }
 
-// Former returns an unusable plugin with the parts of its changed copy. isKnown is false if they
-// can differ from the trusted parts.
+// Former returns an unusable plugin with its trusted hooks, as the changed copy has them. isKnown
+// is false if the copy can have others: its manifest or a file of hooks has changed.
 func (p *Plugin) Former() (former Plugin, isKnown bool) {
 	former = *p
 	tree, err := ReadDir(p.Root, isMeta)
@@ -213,10 +213,10 @@ func (p *Plugin) Former() (former Plugin, isKnown bool) {
 		return former, false
 	}
 	trusted := p.store.Trusted(p.Record)
-	if trusted == "" || slices.ContainsFunc(Changes(trusted, tree.List()), isMeta) {
+	if trusted == "" {
 		return former, false
 	}
-	former.Parts, err = Parse(tree, p.Name)
+	former.Parts.Hooks, err = formerHooks(tree, trusted)
 	return former, err == nil
 }
 

@@ -139,6 +139,37 @@ func TestSourceDriftIsReportedAndNotUsed(t *testing.T) {
 	}
 }
 
+// A changed copy has the trusted hooks as long as the manifest and the files of hooks are the same.
+func TestFormerHooksAreKnownDespiteDataFiles(t *testing.T) {
+	const hooks = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true"}]}]}}`
+	for _, c := range []struct {
+		manifest, file string
+		isKnown        bool
+	}{
+		{`{"name":"demo","hooks":"./more.json"}`, "node_modules/.package-lock.json", true},
+		{`{"name":"demo","hooks":"./more.json"}`, ".mcp.json", true},
+		{`{"name":"demo","hooks":"./more.json"}`, "more.json", false},
+		{`{"name":"demo","hooks":"./more.json"}`, "hooks/hooks.json", false},
+		{`{"name":"demo"}`, "more.json", true},
+		{`{"name":"demo"}`, ".claude-plugin/plugin.json", false},
+	} {
+		_, p := added(t, files(t, t.TempDir(), map[string]string{
+			".claude-plugin/plugin.json": c.manifest, "hooks/hooks.json": hooks, "more.json": hooks,
+		}))
+		if err := chmodTree(p.Root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(p.Root, c.file)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		files(t, p.Root, map[string]string{c.file: `{"name":"demo" }`})
+		former, isKnown := p.Former()
+		if isKnown != c.isKnown || isKnown && len(former.Parts.Hooks) != strings.Count(c.manifest, "hooks")+1 {
+			t.Errorf("%s: %s changed: known is %v, %+v", c.manifest, c.file, isKnown, former.Parts.Hooks)
+		}
+	}
+}
+
 func TestLinksAreOmitted(t *testing.T) {
 	source := files(t, t.TempDir(), map[string]string{"a": "a"})
 	secret := files(t, t.TempDir(), map[string]string{"id": "secret"})
