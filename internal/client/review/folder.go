@@ -25,7 +25,7 @@ const (
 )
 
 // write replaces the files that an earlier review wrote into a folder. In other folders it
-// changes nothing: the folder must be empty, or have settle's mark.
+// changes nothing: the folder must be empty, or have only settle's mark and the files in it.
 func write(dir string, files map[string]string) error {
 	folder, err := openFolder(dir)
 	if err == nil {
@@ -93,7 +93,6 @@ func earlierFiles(folder *disk.Dir) ([]string, error) {
 		return nil, err
 	}
 	mark, err := readMark(folder)
-	hasMark := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func earlierFiles(folder *disk.Dir) ([]string, error) {
 		case name == folderMark:
 		case isComment(name) && slices.Contains(mark, name):
 			earlier = append(earlier, name)
-		case isComment(name) || !hasMark:
+		default: // a checkout under review can have a mark, and scripts publish what is beside the comments
 			return nil, fmt.Errorf(
 				"the folder has %q, which no review wrote; name a new or empty folder. Nothing in it was changed", name,
 			)

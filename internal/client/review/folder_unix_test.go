@@ -30,24 +30,30 @@ func TestCommentsLeaveOtherFiles(t *testing.T) {
 	}
 }
 
-// In the folder of an earlier review, files that no review wrote also stay.
+// In the folder of an earlier review, files that no review wrote also stay, and no comment appears
+// beside them: a checkout can have such a folder.
 func TestCommentsLeaveAddedFiles(t *testing.T) {
 	dir := t.TempDir()
 	one := review.Report{Findings: []review.Finding{{File: "a", Severity: "low", Text: "x"}}}
 	if err := one.Comments(dir); err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "README"), "mine")
 	if err := one.Comments(dir); err != nil {
 		t.Error(err)
 	}
-	put(t, filepath.Join(dir, "002.md"), "mine")
-	if err := review.FailureComment(dir, "failed", "x"); err == nil || !strings.Contains(err.Error(), "002.md") {
-		t.Error(err)
-	}
-	for name, want := range map[string]string{"README": "mine", "002.md": "mine", "001.path": "a"} {
-		if got := content(t, filepath.Join(dir, name)); got != want {
-			t.Errorf("%s: %q", name, got)
+	for _, name := range []string{"evil.md", "002.md"} {
+		path := filepath.Join(dir, name)
+		put(t, path, "mine")
+		if err := review.FailureComment(dir, "failed", "x"); err == nil || !strings.Contains(err.Error(), name) {
+			t.Error(err)
+		}
+		for name, want := range map[string]string{name: "mine", "001.path": "a"} {
+			if got := content(t, filepath.Join(dir, name)); got != want {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
