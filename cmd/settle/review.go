@@ -57,6 +57,8 @@ type reviewTurn struct {
 	what, base string
 	// answer is the final answer, reason the cause if there is none.
 	answer, reason string
+	// has reports whether what is reviewed has a file; nil if it is not known.
+	has func(file string) bool
 }
 
 func newReview(s *streams) *cobra.Command {
@@ -111,6 +113,9 @@ func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int
 	if err != nil {
 		s.say(err)
 		return stdio.CodeFailed, f.failed(s, stdio.CodeFailed, err.Error())
+	}
+	if turn.has != nil {
+		report.MarkOutside(turn.has)
 	}
 	return code, f.report(s, report)
 }
@@ -200,6 +205,7 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		isRange = false
 	}
 	if t.what != "" && !isRange {
+		t.has = func(file string) bool { return isBelow(p.dir, file) }
 		return review.Request(t.what, nil), nil
 	}
 	repository, err := assemble.OpenRepository(ctx, s.environ, p.dir)
@@ -217,15 +223,34 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		nothing = fmt.Sprintf("nothing to review since %q", t.base)
 	default:
 		what, nothing = review.Default, "nothing to review: no file has an uncommitted change, and HEAD changes none"
+		if !repository.HasCommit(ctx) {
+			nothing = "nothing to review: the repository has no commit and no file"
+		}
 		files, err = repository.ChangedFiles(ctx, "")
 		if err != nil {
 			err = fmt.Errorf("cannot review: cannot list the changed files: %w", err)
 		}
 	}
-	if err == nil && len(files) == 0 && !t.canHide(ctx, repository, isRange) {
-		err = &nothingError{nothing}
+	if err == nil && !t.canHide(ctx, repository, isRange) {
+		if t.has = review.Has(files); len(files) == 0 {
+			err = &nothingError{nothing}
+		}
 	}
 	return review.Request(what, files), err
+}
+
+// isBelow reports whether a file exists below the directory or one of its parents: the model names
+// files relative to the top of the repository.
+func isBelow(dir, file string) bool {
+	for at := dir; filepath.IsLocal(file); at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, file)); err == nil {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return false
 }
 
 // canHide reports whether the repository can have changes that settle's list does not have: those

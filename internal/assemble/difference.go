@@ -207,6 +207,9 @@ func (r Repository) HasSubmodules(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list, func(line string) bool { return strings.HasPrefix(line, "160000 ") }), err
 }
 
+// HasCommit reports whether the repository has a commit at HEAD.
+func (r Repository) HasCommit(ctx context.Context) bool { return r.has(ctx, "HEAD") }
+
 // has reports whether the repository has a commit.
 func (r Repository) has(ctx context.Context, name string) bool {
 	_, err := r.commit(ctx, name)

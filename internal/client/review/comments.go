@@ -20,12 +20,20 @@ const (
 )
 
 // Comments writes a folder that scripts of CI systems publish without a JSON parser:
-// summary.md, and for each finding NNN.md (its text), NNN.path and NNN.line. The folder must be
+// summary.md, and for each finding that has a file in what is reviewed, NNN.md (its text),
+// NNN.path and NNN.line. The folder must be
 // missing, empty, or from an earlier review, whose files are replaced.
 func (r Report) Comments(dir string) error {
 	files := map[string]string{summaryName: r.markdown()}
-	for n, f := range r.Findings[:min(len(r.Findings), maxComments)] {
-		name := fmt.Sprintf("%03d", n+1)
+	count := 0
+	for _, f := range r.Findings {
+		if f.Outside {
+			continue
+		}
+		if count++; count > maxComments {
+			break
+		}
+		name := fmt.Sprintf("%03d", count)
 		files[name+".md"] = fmt.Sprintf("**%s**\n\n%s", f.Severity, quote(bound.Clip(f.Text, maxCommentText)))
 		files[name+".path"] = terminal.OneLine(bound.Clip(f.File, maxCell))
 		files[name+".line"] = strconv.Itoa(f.Line)
@@ -74,7 +82,7 @@ func (r Report) markdown() string {
 		if f.Line > 0 {
 			line = strconv.Itoa(f.Line)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(f.File), line, f.Severity, cell(f.Text))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(f.shown()), line, f.Severity, cell(f.Text))
 	}
 	return b.String()
 }

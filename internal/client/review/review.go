@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,16 @@ type Finding struct {
 	Line     int    `json:"line"`
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
+	// Outside reports that what is reviewed does not have the file, so that no comment can be at it.
+	Outside bool `json:"outside,omitempty"`
+}
+
+// shown is the file with the mark of a file that is outside.
+func (f Finding) shown() string {
+	if f.Outside {
+		return f.File + " (outside)"
+	}
+	return f.File
 }
 
 // Report is the result of a review.
@@ -174,6 +185,37 @@ func Parse(answer string) (Report, error) {
 	return r, nil
 }
 
+// MarkOutside marks the findings of files that what is reviewed does not have.
+func (r Report) MarkOutside(has func(file string) bool) {
+	for n := range r.Findings {
+		r.Findings[n].Outside = !has(r.Findings[n].File)
+	}
+}
+
+// Has returns a function that reports whether a file is in git's list of changed files, or in a
+// submodule of the list.
+func Has(list []string) func(file string) bool {
+	names := map[string]bool{}
+	for _, line := range list {
+		_, name, _ := strings.Cut(line, "\t")
+		if plain, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
+			name = plain
+		}
+		names[name] = true
+	}
+	return func(file string) bool {
+		for ; file != "."; file = path.Dir(file) {
+			if names[file] {
+				return true
+			}
+			if file == "/" || file == "" {
+				break
+			}
+		}
+		return false
+	}
+}
+
 // Table writes the findings as a table, and the summary.
 func (r Report) Table(to io.Writer) error {
 	rows := [][]string{{"FILE", "LINE", "SEVERITY", "TEXT"}}
@@ -182,7 +224,7 @@ func (r Report) Table(to io.Writer) error {
 		if f.Line > 0 {
 			line = strconv.Itoa(f.Line)
 		}
-		rows = append(rows, []string{terminal.OneLine(f.File), line, f.Severity, terminal.OneLine(f.Text)})
+		rows = append(rows, []string{terminal.OneLine(f.shown()), line, f.Severity, terminal.OneLine(f.Text)})
 	}
 	if len(r.Findings) > 0 {
 		if err := listing.Table(to, rows); err != nil {

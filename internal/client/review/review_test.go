@@ -76,6 +76,43 @@ func TestComments(t *testing.T) {
 	}
 }
 
+// No comment can be at a file that the change does not have: the summary has such findings.
+func TestFindingsOutsideOfChange(t *testing.T) {
+	r := review.Report{Findings: []review.Finding{
+		{File: "nope.txt", Line: 99},
+		{File: "a.go", Line: 1},
+		{File: "sub/deep/b.go"},
+		{File: "/etc/a.go"},
+		{File: "ü \"x\".go"},
+		{File: "a"},
+		{File: ""},
+	}}
+	r.MarkOutside(review.Has([]string{"M\ta.go", "M\tsub", "A\t\"ü \\\"x\\\".go\"", "D\tgone.go"}))
+	var outside []string
+	for _, f := range r.Findings {
+		if f.Outside {
+			outside = append(outside, f.File)
+		}
+	}
+	if got := strings.Join(outside, ","); got != "nope.txt,/etc/a.go,a," {
+		t.Errorf("outside: %q", got)
+	}
+	dir := filepath.Join(t.TempDir(), "new")
+	if err := r.Comments(dir); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.path"))
+	if err != nil || len(paths) != 3 {
+		t.Errorf("%q, %v", paths, err)
+	}
+	if first, err := os.ReadFile(filepath.Join(dir, "001.path")); string(first) != "a.go" {
+		t.Errorf("%s, %v", first, err)
+	}
+	if summary, err := os.ReadFile(filepath.Join(dir, "summary.md")); !strings.Contains(string(summary), "| nope.txt (outside) | 99 |") {
+		t.Errorf("%s, %v", summary, err)
+	}
+}
+
 // No line of the model begins a line of a comment: GitLab would run it as a command.
 func TestCommentsQuoteModelText(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
