@@ -25,6 +25,9 @@ type HeldCall struct {
 	// Verdict is the input with the verdict that counts; nil while the call waits for one. It is
 	// Held while it waits for another input that takes it along.
 	Verdict *Input
+	// Lost is a verdict that does not count, since its turn ended before the call began; nil with a
+	// Verdict, or if there is none.
+	Lost *Input
 	// Run is the call that the approval began, as a new item; nil before that, and for a denial. Next is
 	// the id of the held call that Run became, since settle asked again and stopped then; else empty.
 	Run  *Item
@@ -90,7 +93,7 @@ func (s State) EverHeld() (out []HeldCall) {
 		}
 	}
 	for n := range out {
-		out[n].Verdict, out[n].Run = s.verdict(out[n])
+		out[n].Verdict, out[n].Run, out[n].Lost = s.verdict(out[n])
 	}
 	for n, h := range out {
 		if h.Run == nil {
@@ -128,7 +131,7 @@ func (s State) Holds(t *Turn, i *Item) bool {
 	if a == nil {
 		return false
 	}
-	verdict, _ := s.verdict(HeldCall{Turn: t, Item: i, Approval: a})
+	verdict, _, _ := s.verdict(HeldCall{Turn: t, Item: i, Approval: a})
 	return verdict == nil
 }
 
@@ -153,29 +156,29 @@ func (t *Turn) question(i *Item) (last *Approval) {
 
 // verdict returns the input with the verdict that counts: the latest one that was not dropped
 // and whose turn, if any, was not ended before it did what was decided. It also returns the call that
-// the turn began for it.
+// the turn began for it, or instead of both a verdict that was lost.
 //
 // The verdict names the turn and the item, which a copy of the session has as well; its ids of
 // held calls are others.
-func (s State) verdict(h HeldCall) (*Input, *Item) {
+func (s State) verdict(h HeldCall) (in *Input, run *Item, lost *Input) {
 	fits := func(in Input) bool {
 		return in.HeldCall != nil && in.HeldCall.Turn == h.Turn.ID && in.HeldCall.Item == h.Item.ID
 	}
 	if n := slices.IndexFunc(s.Waiting, fits); n >= 0 {
-		return &s.Waiting[n], nil
+		return &s.Waiting[n], nil, nil
 	}
 	for _, t := range slices.Backward(s.Turns) {
 		if n := slices.IndexFunc(t.Inputs, fits); n >= 0 {
 			in := t.Inputs[n]
 			run := t.run(&in)
 			if t.lost(&in, run) {
-				return nil, nil
+				return nil, nil, &in
 			}
 			in.Held = false // it was, until the turn took it
-			return &in, run
+			return &in, run, nil
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
 }
 
 // run returns the call that the turn began for the input, or nil.

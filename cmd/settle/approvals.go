@@ -2,9 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +21,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
+	"github.com/settle-agent/settle/internal/hostsocket"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -104,36 +109,85 @@ func newApprove(s *streams) *cobra.Command {
 	f.projectFlags.define(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		dir, h, err := s.heldCall(cmd.Flag("data-dir").Value.String(), args[0])
-		if err != nil {
-			return err
-		}
-		if err := sessions.AnsweredBefore(h); err != nil && !h.Runs() {
-			return failed(err)
-		}
-		answer := settle.Answer{Approval: h.ID, Verdict: event.Approved, By: "user"}
-		if given := cmd.Flag("permission"); given.Changed {
-			answer.Permission = given.Value.String()
-		}
-		own := ownFlags(cmd)
-		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer, own...); hosted {
-			return failed(err)
-		}
-		f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
-		if h.Approval.Tool == plan.ProposeName && slices.Contains(event.PlanModes(), answer.Permission) {
-			f.work = answer.Permission
-		}
-		f.worktree.outside = true
-		if w := assemble.RecordedWorktree(dir, h.Session); w != nil && w.Dir == h.Turn.Dir {
-			f.dir, f.worktree.outside = w.From, false // the worktree may be gone, and is made again
-		}
-		code, err := f.run(cmd, s, nil)
-		if err == nil && code != stdio.CodeCompleted {
-			return &exitError{code: code} // the command has printed the cause
-		}
-		return err
+		dataDir := cmd.Flag("data-dir").Value.String()
+		return s.decide(cmd.Context(), dataDir, args[0], func(dir string, h store.HeldCall) error {
+			return f.approve(cmd, s, dir, h)
+		})
 	}
 	return cmd
+}
+
+// approve gives the approval to the process that has the session open, or else runs the call.
+func (f *runFlags) approve(cmd *cobra.Command, s *streams, dir string, h store.HeldCall) error {
+	answer := settle.Answer{Approval: h.ID, Verdict: event.Approved, By: "user"}
+	if given := cmd.Flag("permission"); given.Changed {
+		answer.Permission = given.Value.String()
+	}
+	if h.Approval.Tool == plan.ProposeName && answer.Permission != "" {
+		if !slices.Contains(event.PlanModes(), answer.Permission) {
+			return fmt.Errorf("cannot accept held plan %s with --permission %q: it is not one of %s",
+				h.Short, answer.Permission, strings.Join(event.PlanModes(), ", "))
+		}
+		f.work = answer.Permission
+	}
+	own := ownFlags(cmd)
+	if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer, own...); hosted {
+		return failed(err)
+	}
+	f.resume, f.dir, f.held = h.Session, h.Turn.Dir, &h
+	f.worktree.outside = true
+	if w := assemble.RecordedWorktree(dir, h.Session); w != nil && w.Dir == h.Turn.Dir {
+		f.dir, f.worktree.outside = w.From, false // the worktree may be gone, and is made again
+	}
+	code, err := f.run(cmd, s, nil)
+	if err != nil || code == stdio.CodeCompleted {
+		return err
+	}
+	if !f.opened { // another process can have opened the session since, with a verdict
+		if now, err := store.FindHeldCall(dir, h.ID); err == nil && !now.Runs() {
+			if err := sessions.AnsweredBefore(now); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	return &exitError{code: code} // the command has printed the cause
+}
+
+const (
+	// decideTimeout bounds how long a verdict waits for a process that opens the session, or that
+	// has it open and has no control socket: it records a verdict. decideDelay is between attempts.
+	decideTimeout = 5 * time.Second
+	decideDelay   = 50 * time.Millisecond
+)
+
+// decide has give give a verdict to the held call that the ID names. Other processes can give theirs
+// at the same time: decide looks again until it has the one that counts.
+func (s *streams) decide(
+	ctx context.Context, dataDir, id string, give func(dir string, h store.HeldCall) error,
+) error {
+	for deadline := time.Now().Add(decideTimeout); ; {
+		dir, h, err := s.heldCall(dataDir, id)
+		if err == nil {
+			if err := sessions.AnsweredBefore(h); err != nil && !h.Runs() {
+				return failed(err)
+			}
+			err = give(dir, h)
+		}
+		cause := err
+		if exit, ok := errors.AsType[*exitError](err); ok {
+			cause = exit.err
+		}
+		isContended := errors.Is(cause, store.ErrRecovering) || errors.Is(cause, hostsocket.ErrNoAnswer) ||
+			errors.As(cause, new(*settle.LockedError))
+		if !isContended || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(decideDelay):
+		case <-ctx.Done():
+			return failed(context.Cause(ctx))
+		}
+	}
 }
 
 // ownFlags returns the names of the given flags that have no meaning for a process that has the session open.
@@ -230,18 +284,13 @@ func newDeny(s *streams) *cobra.Command {
 	dataDir := cmd.Flags().String("data-dir", "", "`DIR` for sessions and logs")
 	cmd.Flags().StringVar(&message, "message", "", "`TEXT` for the model: why, or what to do instead")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		dir, h, err := s.heldCall(*dataDir, args[0])
-		if err != nil {
-			return err
-		}
-		if err := sessions.AnsweredBefore(h); err != nil && !h.Runs() {
-			return failed(err)
-		}
-		answer := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}
-		if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer); hosted {
-			return failed(err)
-		}
-		return failed(sessions.Deny(cmd.Context(), s.stdout, dir, version(), h, message))
+		return s.decide(cmd.Context(), *dataDir, args[0], func(dir string, h store.HeldCall) error {
+			answer := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}
+			if hosted, err := sessions.AnswerInHost(cmd.Context(), s.stdout, dir, h, answer); hosted {
+				return failed(err)
+			}
+			return failed(sessions.Deny(cmd.Context(), s.stdout, dir, version(), h, message))
+		})
 	}
 	return cmd
 }

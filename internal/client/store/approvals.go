@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/catalogue"
 	"github.com/settle-agent/settle/internal/journal"
+	"github.com/settle-agent/settle/internal/proc"
 )
 
 // HeldCall is a held call of a session on disk.
@@ -87,8 +89,34 @@ func Recovered(dataDir string, state event.State) event.State {
 	return catalogue.Crashed(state)
 }
 
+// ErrRecovering reports that a process is opening a session whose host has died, and has not
+// recorded that end yet.
+var ErrRecovering = errors.New("another process opens its session now")
+
+// isRecovering reports whether a session that is being recovered has the held call, or will have it.
+func isRecovering(dataDir, name string) bool {
+	sessions, _ := journal.List(dataDir) // a session that cannot be read has no held call
+	for _, s := range sessions {
+		state, err := journal.Load(dataDir, s.Session)
+		if err != nil || name == "" {
+			continue
+		}
+		has := func(h event.HeldCall) bool { return strings.HasPrefix(h.ID, name) }
+		if slices.ContainsFunc(state.EverHeld(), has) { // it was recovered since
+			return true
+		}
+		if !state.Open || proc.Find(state.Host.Process) == proc.Present {
+			continue
+		}
+		if slices.ContainsFunc(catalogue.Crashed(state).EverHeld(), has) {
+			return true
+		}
+	}
+	return false
+}
+
 // FindHeldCall returns the held call that a person means: by its id, or as much of its
-// beginning as no other call has.
+// beginning as no other call has. The error is [ErrRecovering] if the call can be found soon.
 func FindHeldCall(dataDir, name string) (HeldCall, error) {
 	list, err := HeldCalls(dataDir)
 	if err != nil {
@@ -99,6 +127,9 @@ func FindHeldCall(dataDir, name string) (HeldCall, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if isRecovering(dataDir, name) {
+			return HeldCall{}, fmt.Errorf("cannot find held call %q: %w", name, ErrRecovering)
+		}
 		return HeldCall{}, fmt.Errorf("there is no held call %q; \"settle approvals\" lists held calls, and "+
 			"\"settle attach\" answers the question of a session that runs", name)
 	}

@@ -121,8 +121,12 @@ func ShowHeldCall(to io.Writer, h store.HeldCall) error {
 		fmt.Fprintf(&b, "%s\n", terminal.Text(why))
 	}
 	fmt.Fprintf(&b, "\n%s\n", terminal.Text(h.Approval.Text))
-	if v := h.Verdict; v != nil {
+	switch v := h.Lost; {
+	case h.Verdict != nil:
 		fmt.Fprintf(&b, "\n%s\n", heldAnswer(h))
+	case v != nil:
+		fmt.Fprintf(&b, "\nit was %s before by %s, but the turn for it ended before the call began; "+
+			"answer it again\n", v.HeldCall.Verdict, terminal.Text(v.By))
 	}
 	_, err := io.WriteString(to, b.String())
 	return err
@@ -173,6 +177,17 @@ func AnsweredBefore(h store.HeldCall) error {
 	return fmt.Errorf("cannot answer held call %s: %s; this answer runs nothing", h.Short, heldAnswer(h))
 }
 
+// answeredSince returns the error of a verdict, which names the verdict that another process gave
+// since h was read.
+func answeredSince(dataDir string, h store.HeldCall, err error) error {
+	if errors.As(err, new(*settle.AnsweredError)) {
+		if now, findErr := store.FindHeldCall(dataDir, h.ID); findErr == nil && now.Verdict != nil {
+			return AnsweredBefore(now)
+		}
+	}
+	return err
+}
+
 // AnswerInHost gives the verdict to the process that has the session open, and reports whether
 // there is one. flags are the names of given flags that only a process of its own can use.
 func AnswerInHost(
@@ -193,12 +208,8 @@ func AnswerInHost(
 		)
 	}
 	if err := s.Answer(ctx, a); err != nil {
-		if errors.As(err, new(*settle.AnsweredError)) { // since h was read
-			if now, err := store.FindHeldCall(dataDir, h.ID); err == nil && now.Verdict != nil {
-				return true, AnsweredBefore(now)
-			}
-		}
-		return true, fmt.Errorf("cannot answer held call %s in %s: %w", h.Short, s.Host(), err)
+		err = fmt.Errorf("cannot answer held call %s in %s: %w", h.Short, s.Host(), err)
+		return true, answeredSince(dataDir, h, err)
 	}
 	_, err = fmt.Fprintf(to, "%s %s: %s has the session open\n", a.Verdict, h.Short, s.Host())
 	return true, err
@@ -225,7 +236,7 @@ func Deny(ctx context.Context, to io.Writer, dataDir, version string, h store.He
 	}
 	a := settle.Answer{Approval: h.ID, Verdict: event.Denied, Message: message, By: "user"}
 	if err := s.Answer(ctx, a); err != nil {
-		return fmt.Errorf("cannot answer held call %s: %w", h.Short, err)
+		return answeredSince(dataDir, h, fmt.Errorf("cannot answer held call %s: %w", h.Short, err))
 	}
 	_, err = fmt.Fprintf(to, "denied %s; the model receives this with the session's next input\n", h.Short)
 	return err
