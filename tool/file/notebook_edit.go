@@ -256,7 +256,7 @@ func (s *source) replaced(data []byte, places []span, text string) []byte {
 			w.end(nil, !isTouched || !s.isList)
 			break
 		}
-		// A line that lost its end goes on in the next string.
+		// A line without its old end includes the next string.
 		continues = continues && len(w.open) > 0 && (at < places[0].to || strings.HasSuffix(one.text, "\n"))
 		if !continues {
 			w.end(data[one.to:s.strings[n+1].from], !isTouched)

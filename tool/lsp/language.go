@@ -131,8 +131,8 @@ func (l Language) ServesProject(dir string) bool {
 // id returns the protocol's language of a file; "" if the server does not serve it.
 func (l Language) id(path string) string { return l.IDs[strings.ToLower(filepath.Ext(path))] }
 
-// ignores reports whether the server never checks a file below the directory. Of files
-// elsewhere, the name of a folder does not say it: the project can be above the directory.
+// ignores reports whether the server never checks a file below the directory. The server can
+// check files elsewhere: the project can be above the directory.
 func (l Language) ignores(dir, path string) bool {
 	rel, err := filepath.Rel(dir, filepath.Dir(path))
 	return err == nil && rel != "." && filepath.IsLocal(rel) && l.Ignores != nil &&

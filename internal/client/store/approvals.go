@@ -19,7 +19,7 @@ type HeldCall struct {
 	Session string
 	// Sandboxed reports whether a sandbox confined the commands of the call's turn.
 	Sandboxed bool
-	// Short is the beginning of the ID that no other call has, NextShort that of Next.
+	// Short is the beginning of the ID that no other call has, NextShort the beginning of Next.
 	Short, NextShort string
 }
 

@@ -185,8 +185,8 @@ func (p *parser) paths(key, folder string, adds bool, to *[]string) error {
 	return nil
 }
 
-// formerHooks returns the hooks of a changed plugin. The error says that they are not those of
-// the trusted files, a list as of [Tree.List].
+// formerHooks returns the hooks of a changed plugin. It returns an error if they can differ from
+// the hooks of the trusted files, a list as of [Tree.List].
 func formerHooks(tree Tree, trusted string) ([]Doc, error) {
 	old, errOld := parseList(trusted)
 	now, errNow := parseList(tree.List())
