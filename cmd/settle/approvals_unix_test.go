@@ -161,6 +161,10 @@ func TestHeldPlanBeginsWithQuestions(t *testing.T) {
 	if list := p.says("approvals"); !strings.Contains(list, "  held  ") || len(s.Exchanges()) != 1 {
 		t.Errorf("after %d requests: %s", len(s.Exchanges()), list)
 	}
+	_, errs = p.approves(2, "approve", id, "--permission", "bogus")
+	if !strings.Contains(errs, `"bogus": it is not one of ask, accept-edits, allow`) {
+		t.Errorf("an unknown permission: %s", errs)
+	}
 	var out string
 	out, errs = p.approves(0, append([]string{"approve", id, "--permission", "accept-edits"}, model...)...)
 	if !strings.Contains(out, "It is done.") {
