@@ -17,7 +17,8 @@ func TestShowHeldCallNamesLostVerdict(t *testing.T) {
 	}}
 	h.Lost.By, h.Lost.HeldCall = "user", &event.HeldVerdict{Verdict: event.Approved}
 	var b strings.Builder
-	if err := sessions.ShowHeldCall(&b, h); err != nil || !strings.Contains(b.String(), "it was approved before by user, but") {
+	err := sessions.ShowHeldCall(&b, h)
+	if err != nil || !strings.Contains(b.String(), "it was approved before by user, but") {
 		t.Errorf("%s, %v", &b, err)
 	}
 }
