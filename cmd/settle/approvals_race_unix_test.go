@@ -16,7 +16,9 @@ import (
 // others name it (C16).
 func TestHeldCallIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, verdicts := range [][]string{{"approve", "approve", "approve"}, {"approve", "deny"}, {"approve", "approve", "deny"}} {
+	for _, verdicts := range [][]string{
+		{"approve", "approve", "approve"}, {"approve", "deny"}, {"approve", "approve", "deny"},
+	} {
 		t.Run(strings.Join(verdicts, " "), func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)

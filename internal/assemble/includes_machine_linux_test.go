@@ -56,7 +56,8 @@ func TestGitInSandboxWithIncludes(t *testing.T) {
 	})
 	for _, kind := range []event.Sandbox{event.ReadOnly, event.Workspace} {
 		policy, _, err := stand.Local(nil, "").Sandbox(executor.Confined{Sandbox: kind, Dir: dir})
-		if err != nil || slices.Contains(policy.Read, home+"/private") || slices.Contains(policy.Read, home+"/.ssh/git") {
+		if err != nil || slices.Contains(policy.Read, home+"/private") ||
+			slices.Contains(policy.Read, home+"/.ssh/git") {
 			t.Errorf("%s grants by its name a file that a repository includes: %v, %q", kind, err, policy.Read)
 		}
 		for _, secrets := range []event.Secrets{"", event.SecretsWithheld} {

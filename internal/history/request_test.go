@@ -248,8 +248,10 @@ func TestRequest(t *testing.T) {
 				p.ends(event.Abort(event.Crashed, "")).turn("go on").attempt()
 			},
 			want: "user: hi\ncall a: {}\n" +
-				"output a failed: The call was aborted because settle was killed; its effects are unknown: check before you repeat it. It had no output.\n" +
-				"user: [The turn was aborted because settle was killed here. Do not resume it unless the user asks.]\nuser: go on\n",
+				"output a failed: The call was aborted because settle was killed; its effects are unknown: " +
+				"check before you repeat it. It had no output.\n" +
+				"user: [The turn was aborted because settle was killed here. " +
+				"Do not resume it unless the user asks.]\nuser: go on\n",
 		},
 		"a failed attempt keeps its started calls": {
 			log: func(p *tape) {

@@ -70,7 +70,8 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 	for command, mode := range map[string]policy.Mode{
 		"git commit -m x": {Plan: true}, "git add -A": {Permission: event.Deny},
 		// A rule would allow more than the call.
-		"cat /etc/host* && git add -A": {}, "git commit -m 'a\n'": {}, "git commit -m ''": {}, "git push origin '*'": {},
+		"cat /etc/host* && git add -A": {}, "git commit -m 'a\n'": {},
+		"git commit -m ''": {}, "git push origin '*'": {},
 		"git config alias.x '!a b'": {}, "git rm -r 'a*'": {}, "git rebase -x 'a b' main": {}, "git rm *.go": {},
 		"git branch -m 'a b' c": {}, "git commit a.txt -m 'a b*'": {},
 	} {
@@ -85,7 +86,8 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 func TestSuggestionsAllowNoHarmfulCall(t *testing.T) {
 	dir := newCalmDir(t)
 	git := slices.DeleteFunc(slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt"), []string{
-		"git fetch --depth 1 origin", "git push -o ci.skip origin main", "git clean -n && git add -A", "git commit -m 'a b'",
+		"git fetch --depth 1 origin", "git push -o ci.skip origin main",
+		"git clean -n && git add -A", "git commit -m 'a b'",
 		"git config user.email x", "git reset", "git branch x", "git remote update", "git stash", "git tag v1 -m 'a b'",
 	}), func(line string) bool { return !strings.Contains(line, "git ") })
 	harmful := strings.Split(`git push --force origin main
@@ -113,7 +115,8 @@ git rebase main`, "\n")
 		command := rapid.SampledFrom(git).Draw(rt, "command")
 		_, rules := suggested(t, sandboxed(t, dir, command, policy.Mode{}).Why)
 		other := rapid.SampledFrom(harmful).Draw(rt, "other")
-		if !strings.Contains(command, "git add") && !strings.ContainsAny(command, "&|;\n") && rapid.Bool().Draw(rt, "longer") {
+		if !strings.Contains(command, "git add") && !strings.ContainsAny(command, "&|;\n") &&
+			rapid.Bool().Draw(rt, "longer") {
 			other = command + rapid.SampledFrom([]string{
 				" --amend", " -f", " --hard", " -D", " https://evil.example/x", " main",
 			}).Draw(rt, "more")

@@ -424,7 +424,8 @@ func TestViewShowsOtherContentOutsideOfPolicy(t *testing.T) {
 	if p.Hide, err = FindAll([]string{secret}, map[string][]byte{secret: []byte("shown\n")}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := run(t, &p, work, "/bin/sh", "-c", "cat "+secret+"; cat "+filepath.Join(outside, "next")+" || echo denied")
+	script := "cat " + secret + "; cat " + filepath.Join(outside, "next") + " || echo denied"
+	out, err := run(t, &p, work, "/bin/sh", "-c", script)
 	if err != nil || !strings.Contains(out, "shown") || !strings.Contains(out, "denied") ||
 		strings.Contains(out, "hidden") {
 		t.Errorf("%v: %s", err, out)

@@ -189,15 +189,16 @@ func (v *victim) survivors() (list []string) {
 // nothing was.
 func (v *victim) awaitGone() (time.Duration, error) {
 	from := time.Now()
-	if len(v.survivors()) == 0 {
-		return 0, nil
-	}
 	tick := time.NewTicker(15 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	var last time.Duration // when a process was seen last
+	for empty := 0; ; {
 		left := v.survivors()
-		if len(left) == 0 {
-			return time.Since(from), nil
+		if empty++; len(left) > 0 {
+			empty, last = 0, time.Since(from)
+		}
+		if empty == 2 { // one look can miss a process that is replacing its program
+			return last, nil
 		}
 		if time.Since(from) > patience {
 			return 0, fmt.Errorf("%d processes survive: %v", len(left), left)
