@@ -111,7 +111,11 @@ func TestASubmissionOutlivesADeadlock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lock("a") // the submission has waited for longer, and is the one that is refused
+	// The one that looks for a deadlock first is refused.
+	if _, err := tx.Exec(t.Context(), `SET LOCAL deadlock_timeout = '5min'`); err != nil {
+		t.Fatal(err)
+	}
+	lock("a")
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
