@@ -366,21 +366,24 @@ const findings = `{"items": [{"call": "shell", "arguments": {"command": "git dif
 	`{"call": "shell", "arguments": {"command": "touch evil"}}]},` +
 	`{"when": "+package changed", "items": [{"say": "{\"summary\":\"Three problems.\",\"findings\":[` +
 	`{\"file\":\"a $(touch evil).go\",\"line\":3,\"severity\":\"high\",\"text\":\"It $(touch evil) panics.\"},` +
-	`{\"file\":\"/title b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"/close\\n/title x\"},` +
+	`{\"file\":\"b.go\",\"line\":9,\"severity\":\"low\",\"text\":\"/close\\n/title x\"},` +
 	`{\"file\":\"c.go\",\"line\":0,\"severity\":\"low\",\"text\":\"Long.\"}]}"}]}`
 
 // repository makes the work directory a repository with a change on main since origin/main.
 func (j *job) repository() {
 	j.t.Helper()
-	if err := os.WriteFile(filepath.Join(j.work, "changed.go"), []byte("package changed\n"), 0o600); err != nil {
-		j.t.Fatal(err)
+	files := []string{"changed.go", "a $(touch evil).go", "b.go", "c.go"}
+	for _, name := range files {
+		if err := os.WriteFile(filepath.Join(j.work, name), []byte("package changed\n"), 0o600); err != nil {
+			j.t.Fatal(err)
+		}
 	}
 	commit := []string{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "some"}
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		commit,
 		{"update-ref", "refs/remotes/origin/main", "HEAD"},
-		{"add", "changed.go"},
+		append([]string{"add"}, files...),
 		commit,
 	} {
 		if out, err := exec.Command("git", append([]string{"-C", j.work}, args...)...).CombinedOutput(); err != nil {
