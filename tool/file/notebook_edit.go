@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // source is the value of a cell's text, one string or a list of strings.
@@ -285,7 +287,7 @@ type sourceWriter struct {
 // add adds a text to the open string. Each line of a list is a string.
 func (w *sourceWriter) add(text string) {
 	for line := range strings.SplitAfterSeq(text, "\n") {
-		encoded := encodeString(line)
+		encoded := event.AppendString(nil, line)
 		w.open = append(w.open, encoded[1:len(encoded)-1]...)
 		if w.isList && strings.HasSuffix(line, "\n") {
 			w.end(w.separator, true)
@@ -303,13 +305,4 @@ func (w *sourceWriter) end(next []byte, keep bool) {
 		w.out = append(append(append(w.out, '"'), w.open...), '"')
 	}
 	w.next, w.open = next, nil
-}
-
-// encodeString writes a JSON string as Jupyter does: only what must be escaped is.
-func encodeString(s string) []byte {
-	var out bytes.Buffer
-	to := json.NewEncoder(&out)
-	to.SetEscapeHTML(false)
-	_ = to.Encode(s) // a string in memory
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
