@@ -68,6 +68,7 @@ func (g Git) checkConfig(allowed []string) error {
 
 // strangeLine returns the first line whose key is neither in harmlessKeys nor allowed.
 func strangeLine(text string, allowed []string) string {
+	keys := append(strings.Fields(harmlessKeys), allowed...)
 	section, unquoted := "", strings.NewReplacer(`"`, "", `\`, "")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -79,8 +80,7 @@ func strangeLine(text string, allowed []string) string {
 			section = strings.ToLower(m[1])
 		case m[2] != "":
 			key := section + "." + strings.ToLower(m[2])
-			if keys := append(strings.Fields(harmlessKeys), allowed...); !slices.Contains(keys, key) &&
-				!slices.Contains(keys, section+".*") {
+			if !slices.Contains(keys, key) && !slices.Contains(keys, section+".*") {
 				return key
 			}
 		}

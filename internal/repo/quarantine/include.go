@@ -17,14 +17,7 @@ type Include struct {
 // Includes returns the files that configurations include, and those that these include in turn. A
 // configuration is a path or a result of [Given].
 func Includes(configs []string, home string) (list []Include) {
-	seen := map[string]bool{}
-	for len(configs) > 0 && len(seen) < maxIncludes {
-		config := configs[0]
-		if configs = configs[1:]; seen[config] {
-			continue
-		}
-		seen[config] = true
-		variables, dir := readConfig(config)
+	readAll(configs, func(config string, variables []variable, dir string) (included []string) {
 		for _, v := range variables {
 			if !v.includes() || v.value == "" || len(list) == maxIncludes {
 				continue
@@ -38,8 +31,9 @@ func Includes(configs []string, home string) (list []Include) {
 			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(path) {
 				continue // git ignores a missing one
 			}
-			list, configs = append(list, Include{path, config}), append(configs, path)
+			list, included = append(list, Include{path, config}), append(included, path)
 		}
-	}
+		return included
+	})
 	return list
 }

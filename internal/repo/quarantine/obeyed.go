@@ -15,14 +15,7 @@ const maxIncludes = 32
 // existing paths, and absent paths. A configuration is a path or a result of [Given]. inside
 // selects the paths that matter.
 func Obeyed(configs []string, top, home string, inside func(path string) bool) (existing, absent []string) {
-	seen := map[string]bool{}
-	for len(configs) > 0 && len(seen) < maxIncludes {
-		config := configs[0]
-		if configs = configs[1:]; seen[config] {
-			continue
-		}
-		seen[config] = true
-		list, dir := readConfig(config)
+	readAll(configs, func(_ string, list []variable, dir string) (included []string) {
 		for _, v := range list {
 			for _, path := range v.paths(dir, top, home) {
 				info, err := os.Stat(path)
@@ -30,8 +23,8 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 					continue // a word of a command
 				}
 				real := resolve(path)
-				if included := v.includes(); included && err == nil {
-					configs = append(configs, path)
+				if v.includes() && err == nil {
+					included = append(included, path)
 				}
 				switch {
 				case !inside(real):
@@ -42,10 +35,26 @@ func Obeyed(configs []string, top, home string, inside func(path string) bool) (
 				}
 			}
 		}
-	}
+		return included
+	})
 	slices.Sort(existing)
 	slices.Sort(absent)
 	return slices.Compact(existing), slices.Compact(absent)
+}
+
+// readAll calls visit once for each configuration, with its variables and the directory of its relative
+// includes, and for the configurations that visit returns.
+func readAll(configs []string, visit func(config string, list []variable, dir string) (included []string)) {
+	seen := map[string]bool{}
+	for len(configs) > 0 && len(seen) < maxIncludes {
+		config := configs[0]
+		if configs = configs[1:]; seen[config] {
+			continue
+		}
+		seen[config] = true
+		list, dir := readConfig(config)
+		configs = append(configs, visit(config, list, dir)...)
+	}
 }
 
 // resolve returns the target of an absolute path, following links as far as it exists. It
