@@ -190,16 +190,16 @@ func unreachable(err error) bool {
 // Recover raises all fencing epochs, and sends every task that has not ended to Temporal again.
 // It returns how many tasks that are. What it cannot send, workers do. Schedules that Temporal has
 // lost are created again.
-func (e *Engine) Recover(ctx context.Context) (ids int64, err error) {
-	if ids, err = e.Index.Recover(ctx); err != nil {
+func (e *Engine) Recover(ctx context.Context) (tasks int64, err error) {
+	if tasks, err = e.Index.Recover(ctx); err != nil {
 		return 0, err
 	}
 	if err := e.restoreSchedules(ctx); err != nil {
-		return ids, err
+		return tasks, err
 	}
 	for {
 		if some, err := e.sendSome(ctx); err != nil || !some {
-			return ids, err
+			return tasks, err
 		}
 	}
 }

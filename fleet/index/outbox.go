@@ -137,7 +137,7 @@ WHERE queue = $1 AND ($2 = '' OR session = $2) AND state <> 'ended' AND outbox I
 // Resend puts the tasks of a session which have not ended, and which Temporal was sent, into the outbox once more, and
 // returns how many. Temporal ignores signals of tasks that it has. Without a session, Resend takes all tasks of the
 // queue.
-func (x *Index) Resend(ctx context.Context, queue, session string) (ids int64, err error) {
+func (x *Index) Resend(ctx context.Context, queue, session string) (tasks int64, err error) {
 	tag, err := x.pool.Exec(ctx, resend, queue, session)
 	if err != nil {
 		return 0, fmt.Errorf("cannot put tasks into the outbox: %w", err)
@@ -155,7 +155,7 @@ type Abandonment struct {
 // Abandon cancels the tasks of a session which have not ended and which Temporal was sent, and returns how
 // many. Tasks that a worker has had go into the outbox once more, for a worker that ends them. Tasks that were
 // submitted later go there too, for a workflow of their own.
-func (x *Index) Abandon(ctx context.Context, a Abandonment) (ids int64, err error) {
+func (x *Index) Abandon(ctx context.Context, a Abandonment) (tasks int64, err error) {
 	result, err := cancelled(a.By)
 	if err != nil {
 		return 0, err
@@ -165,18 +165,18 @@ func (x *Index) Abandon(ctx context.Context, a Abandonment) (ids int64, err erro
 		outbox = CASE WHEN state = 'queued' AND attempt = 0 THEN NULL ELSE now() END
 		WHERE session = $1 AND queue = $4 AND state <> 'ended' AND outbox IS NULL AND created <= $5`,
 		a.Session, a.By, result, a.Queue, a.Before).
-		Exec(func(tag pgconn.CommandTag) error { ids = tag.RowsAffected(); return nil })
+		Exec(func(tag pgconn.CommandTag) error { tasks = tag.RowsAffected(); return nil })
 	batch.Queue(resend, a.Queue, a.Session) // these are left
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("cannot cancel the tasks of session %s: %w", a.Session, err)
 	}
-	return ids, nil
+	return tasks, nil
 }
 
 // Recover raises the fencing epochs of all sessions, also of those that a restored database does not know and that are
 // made again, so that no worker of before can write their logs. It puts the tasks that have not ended into the
 // outbox, and returns how many they are.
-func (x *Index) Recover(ctx context.Context) (ids int64, err error) {
+func (x *Index) Recover(ctx context.Context) (tasks int64, err error) {
 	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE settle_fleet.session SET epoch = epoch + $1`, recoverStep); err != nil {
 			return err
@@ -192,13 +192,13 @@ func (x *Index) Recover(ctx context.Context) (ids int64, err error) {
 			return err
 		}
 		tag, err := tx.Exec(ctx, `UPDATE settle_fleet.unit SET outbox = now() WHERE state <> 'ended'`)
-		ids = tag.RowsAffected()
+		tasks = tag.RowsAffected()
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot recover the fleet: %w", err)
 	}
-	return ids, nil
+	return tasks, nil
 }
 
 // epochFloor is above all epochs that sessions have, and above those that sessions began with.
