@@ -28,6 +28,7 @@ type base struct {
 	inUse  int64             // bytes of the contents in at
 	logged map[string]*entry // the tree according to the log
 	skips  map[string]bool   // its skipped entries; nil if the log is new
+	ended  []endedCall       // the last calls that ended, which a new log repeats
 }
 
 // span is the place of a content in the pack.
@@ -165,12 +166,35 @@ func (b *base) touch() {
 
 // line is a line of the log.
 type line struct {
-	Path    string   `json:"path,omitempty"`
-	Entry   *entry   `json:"entry,omitempty"` // nil if the entry is gone
-	At      *span    `json:"at,omitempty"`    // its content
-	Skipped []string `json:"skipped"`
-	Begin   *opened  `json:"begin,omitempty"`
-	End     string   `json:"end,omitempty"`
+	Path    string     `json:"path,omitempty"`
+	Entry   *entry     `json:"entry,omitempty"` // nil if the entry is gone
+	At      *span      `json:"at,omitempty"`    // its content
+	Skipped []string   `json:"skipped"`
+	Begin   *opened    `json:"begin,omitempty"`
+	End     string     `json:"end,omitempty"`
+	Ended   *endedCall `json:"ended,omitempty"` // with End, if the call has a record
+}
+
+// maxEnded bounds the calls that have returned a record whose result is perhaps not yet in the
+// session's log.
+const maxEnded = 16
+
+// endedCall is a call that returned a record. If the host is killed before the session's log has the
+// call's result, the record is only here.
+type endedCall struct {
+	opened
+	Record Record `json:"record"`
+}
+
+// end logs the end of a call; record is nil if it has an intent.
+func (b *base) end(c opened, record *Record) {
+	l := line{End: c.Call}
+	if record != nil {
+		l.Ended = &endedCall{c, *record}
+		b.ended = append(b.ended[max(0, len(b.ended)+1-maxEnded):], *l.Ended)
+	}
+	b.write(l)
+	_ = b.out.Flush() // without it, the call's changes are unknown after a kill
 }
 
 // opened is a call that began. Arguments is the hash of its arguments.

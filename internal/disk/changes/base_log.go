@@ -19,6 +19,9 @@ func (b *base) record(t *tree, active []opened) error {
 		for _, call := range active {
 			b.write(line{Begin: &call})
 		}
+		for _, call := range b.ended {
+			b.write(line{End: call.Call, Ended: &call})
+		}
 	}
 	for name := range b.logged {
 		if t.entries[name] == nil {
@@ -47,7 +50,8 @@ func (b *base) record(t *tree, active []opened) error {
 // leftover is the base of a host that was killed.
 type leftover struct {
 	tree  *tree
-	open  []opened // calls without an end
+	open  []opened    // calls without an end
+	ended []endedCall // calls whose result is perhaps not in the session's log
 	alive time.Time
 	copies
 }
@@ -97,6 +101,9 @@ func (l *leftover) add(one line) {
 	case one.Begin != nil:
 		l.open = append(l.open, *one.Begin)
 	case one.End != "":
+		if one.Ended != nil {
+			l.ended = append(l.ended, *one.Ended)
+		}
 		l.open = slices.DeleteFunc(l.open, func(o opened) bool { return o.Call == one.End })
 	case one.Skipped != nil:
 		l.tree.skipped = map[string]bool{}

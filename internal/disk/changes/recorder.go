@@ -166,7 +166,7 @@ func (r *Recorder) End(ctx context.Context, c *Call) (Record, bool) {
 		r.tree = before
 		return Record{}, false
 	}
-	r.remove(c)
+	r.remove(c, &record)
 	return record, true
 }
 
@@ -217,7 +217,7 @@ func (r *Recorder) leave(ctx context.Context, c *Call) {
 	if !slices.Contains(r.active, c) {
 		return // Close has recorded it: a second record would be empty
 	}
-	defer r.remove(c)
+	defer r.remove(c, nil)
 	intend(r.config.Store, c.opened, r.end(ctx, c))
 }
 
@@ -226,15 +226,14 @@ func intend(store *disk.ContentStore, c opened, record Record) {
 	_ = store.IntendSum(c.Call, c.Arguments, record.AddTo(none)) // without it, a rewind lists the call as unknown
 }
 
-// remove removes a call that ended from the calls that run, and from the base's log.
-func (r *Recorder) remove(c *Call) {
+// remove removes a call that ended from the calls that run, and logs its end and record.
+func (r *Recorder) remove(c *Call, record *Record) {
 	r.active = slices.DeleteFunc(r.active, func(one *Call) bool { return one == c })
 	if r.base != nil {
 		if r.tree != nil {
 			_ = r.base.record(r.tree, r.opened()) // as in Begin
 		}
-		r.base.write(line{End: c.Call})
-		_ = r.base.out.Flush()
+		r.base.end(c.opened, record)
 	}
 	if len(r.active) == 0 && r.alive != nil {
 		close(r.alive)

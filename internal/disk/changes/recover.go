@@ -7,16 +7,24 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// recover writes the records of the calls that a killed host left, and removes its base.
+// recover writes the records of the calls that a killed host left, and of those whose results the
+// host may not have stored, and removes its base.
 func (r *Recorder) recover(ctx context.Context) error {
 	l, err := readBase(r.baseDir())
-	if l == nil || err != nil || len(l.open) == 0 {
+	if l == nil || err != nil {
 		return errors.Join(err, os.RemoveAll(r.baseDir()))
+	}
+	for _, c := range l.ended {
+		intend(r.config.Store, c.opened, c.Record)
+	}
+	if len(l.open) == 0 {
+		return os.RemoveAll(r.baseDir())
 	}
 	root, err := r.config.Dir.Open()
 	if err != nil {
@@ -31,29 +39,33 @@ func (r *Recorder) recover(ctx context.Context) error {
 	return os.RemoveAll(r.baseDir())
 }
 
-// CutCalls are the records of calls that a killed host left and no host has recovered yet.
+// CutCalls are the records of calls that a killed host left, or whose results it may not have
+// stored, and that no host has recovered yet.
 type CutCalls struct {
-	open    []opened
-	records []Record
+	ended []endedCall
 	copies
 }
 
-// Cut returns the records of the calls that a killed host left; nil if there are none. It changes
-// nothing.
+// Cut returns the records of the calls that a killed host left; nil if there is no base. It
+// changes nothing.
 func Cut(ctx context.Context, c Config, root *disk.Dir) *CutCalls {
 	c.Limits = c.Limits.withDefaults()
 	l, err := readBase(c.Store.BaseDir())
-	if l == nil || err != nil || len(l.open) == 0 {
+	if l == nil || err != nil {
 		return nil
 	}
-	return &CutCalls{l.open, l.records(ctx, root, c), l.copies}
+	cut := &CutCalls{l.ended, l.copies}
+	for i, record := range l.records(ctx, root, c) {
+		cut.ended = append(cut.ended, endedCall{l.open[i], record})
+	}
+	return cut
 }
 
 // Intended returns the detail of a call with its record, as [disk.ContentStore.Intended] does.
 func (c *CutCalls) Intended(call string, arguments []byte) json.RawMessage {
-	for i, o := range c.open {
-		if o.Call == call && o.Arguments == disk.Sum(arguments) {
-			return c.records[i].AddTo(nil)
+	for _, one := range slices.Backward(c.ended) {
+		if one.Call == call && one.Arguments == disk.Sum(arguments) {
+			return one.Record.AddTo(nil)
 		}
 	}
 	return nil
@@ -82,6 +94,9 @@ func (c *copies) Get(sum string) ([]byte, error) {
 // records returns a record for each open call. The last call has the changes, since the log does
 // not say which call made them.
 func (l *leftover) records(ctx context.Context, root *disk.Dir, c Config) []Record {
+	if len(l.open) == 0 {
+		return nil
+	}
 	changes, err := l.compare(ctx, root, c)
 	out := make([]Record, len(l.open))
 	for i, one := range l.open {

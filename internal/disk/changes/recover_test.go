@@ -116,6 +116,27 @@ func TestKilledHostLeavesMovedDirectories(t *testing.T) {
 	}
 }
 
+// A host can be killed after a command has ended and before the session's log has its result. The
+// record is not lost: neither for a rewind before the next host, nor after it.
+func TestKilledHostKeepsRecordsOfEndedCalls(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	f.record("echo 2 >a; echo n >new")
+	store := f.killed(time.Now())
+	f.bash("echo mine >mine")
+	root, err := f.held.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	left := Cut(t.Context(), Config{Store: store, Limits: Limits{Time: time.Minute}}, root)
+	if record := RecordOf(left.Intended("c1", []byte("{}"))); record == nil {
+		t.Error("Cut has no record")
+	} else {
+		f.wants("before the next host", *record, "~a", "+new")
+	}
+	f.wants("after it", f.recovered(store, f.dir), "~a", "+new")
+}
+
 // A file that comes right after the kill, as from the shell's next command, is not the command's.
 func TestKilledHostLeavesLaterFiles(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{"a": "1", "b": "1"})
