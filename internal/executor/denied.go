@@ -121,7 +121,7 @@ var (
 	})
 	path = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
-			"'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied)",
+			"'([^'\n]+)'|‘([^’\n]+)’|\"([^\"\n]+)\"|`([^`'\n]+)'|([^\\s:'\"‘’`\\[\\](),]*/[^\\s:'\"‘’`\\[\\](),]*)|([^\\s:'\"]+): (?i:permission denied|read-only file system)",
 		)
 	})
 )

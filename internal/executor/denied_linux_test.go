@@ -27,7 +27,7 @@ func TestRefusalsOfCompletedCommands(t *testing.T) {
 		}
 	}
 	writable := sandbox.Policy{
-		Read: []string{dir}, Write: []string{dir}, Protect: []string{filepath.Join(dir, ".git")},
+		Read: []string{dir}, Write: []string{dir}, Protect: []string{filepath.Join(dir, ".git"), filepath.Join(dir, ".gitmodules")},
 		Network: sandbox.Offline,
 	}
 	readable := sandbox.Policy{Read: []string{dir}, Network: sandbox.Offline}
@@ -36,6 +36,7 @@ func TestRefusalsOfCompletedCommands(t *testing.T) {
 		{"touch: cannot touch '../b.txt': Read-only file system", write, ""}, // a read-only command quotes it
 		{"bash: line 1: ../b.txt: Permission denied", write, ""},
 		{"open ../b.txt: permission denied", write, ""},
+		{"bash: line 1: .gitmodules: Read-only file system", "writing " + dir + "/.gitmodules", ""},
 		{"OSError: [Errno 30] Read-only file system: '../b.txt'", write, ""},
 		{"npm error Error: EACCES: permission denied, mkdir '../b.txt'", write, ""},
 		{
