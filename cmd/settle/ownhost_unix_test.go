@@ -192,7 +192,7 @@ func TestSignalledTerminalEndsItsHost(t *testing.T) {
 			ends(t, host)
 			awaitNoProcess(t, "sleep "+seconds)
 			shot.shows(t, "settle was shut down")
-			givenBack(t, shot.String())
+			shot.givesBack(t)
 			by := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[sig]
 			if got := strings.Join(turnEnds(p.log(id)), ", "); got != "turn.aborted signal:"+by {
 				t.Errorf("its turns ended with %s", got)

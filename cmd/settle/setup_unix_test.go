@@ -45,7 +45,7 @@ func TestTerminalBeginsWithSetup(t *testing.T) {
 	if strings.Contains(shot.String(), key) {
 		t.Error("the key was shown")
 	}
-	givenBack(t, shot.String())
+	shot.givesBack(t)
 	want := state()
 
 	cmd, keys, shot, state = openTerminal(t, p, "setup")

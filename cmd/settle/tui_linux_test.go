@@ -42,7 +42,7 @@ func TestTUISuspend(t *testing.T) {
 		if got := state(); *got != *before {
 			t.Errorf("stopped, the terminal is %+v, before %+v", got, before)
 		}
-		givenBack(t, shot.String())
+		shot.givesBack(t)
 		typed(t, keys, "\n")
 		shot.waits(t, "the prompt again", func(all string) bool {
 			_, after, _ := strings.Cut(all, "it is stopped")
@@ -56,7 +56,7 @@ func TestTUISuspend(t *testing.T) {
 		if got := state(); *got != *before {
 			t.Errorf("the terminal is %+v, before %+v", got, before)
 		}
-		givenBack(t, shot.String())
+		shot.givesBack(t)
 	})
 }
 
@@ -91,7 +91,7 @@ func TestTUIParentIsKilled(t *testing.T) {
 	shot.shows(t, "settle resume ")
 	shot.shows(t, "settle was shut down")
 	shot.waits(t, "the terminal as it was", func(string) bool { return *state() == *before })
-	givenBack(t, shot.String())
+	shot.givesBack(t)
 	shot.waits(t, "the end of what ran", func(string) bool { return len(processes("sleep 93.25")) == 0 })
 	typed(t, keys, "\n")
 	exited(t, cmd, 0)

@@ -99,16 +99,15 @@ func typed(t *testing.T, to io.Writer, keys string) {
 	}
 }
 
-// givenBack checks that what was switched on at a terminal was switched off again.
-func givenBack(t *testing.T, text string) {
+// givesBack waits until what was switched on at the terminal is switched off again: what a process
+// has written before its end can be read after it.
+func (s *screenshot) givesBack(t *testing.T) {
 	t.Helper()
 	for on, off := range map[string]string{
 		"\x1b[?2004h": "\x1b[?2004l", "\x1b[?1004h": "\x1b[?1004l", "\x1b[>1u": "\x1b[<u",
 		"\x1b[?25l": "\x1b[?25h", "\x1b[?7l": "\x1b[?7h", "\x1b[?2026h": "\x1b[?2026l", "\x1b[?1049h": "\x1b[?1049l",
 	} {
-		if strings.LastIndex(text, on) > strings.LastIndex(text, off) {
-			t.Errorf("%q is still on", on)
-		}
+		s.waits(t, off, func(all string) bool { return strings.LastIndex(all, on) <= strings.LastIndex(all, off) })
 	}
 }
 
@@ -176,7 +175,7 @@ func TestTUISignals(t *testing.T) {
 			if got := state(); *got == *raw {
 				t.Error("the terminal is still in raw mode")
 			}
-			givenBack(t, shot.String())
+			shot.givesBack(t)
 		})
 	}
 }

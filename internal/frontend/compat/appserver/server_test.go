@@ -78,42 +78,57 @@ func TestAnswersComeFirst(t *testing.T) {
 
 // Interrupts are answered after the ends of the items, directly before the end of the turn (C10).
 func TestInterruptAnswerOrder(t *testing.T) {
-	c := start(t, script.New(script.Turn(
+	c := start(t, script.New().Otherwise(script.Turn(
 		script.Chunk(model.Chunk{Kind: model.ItemStart, Role: model.Assistant}),
 		script.Chunk(model.Chunk{Kind: model.Delta, Role: model.Assistant, Text: "I try"}), script.Stall(),
 	)))
 	thread := c.thread()
-	turn := c.turn(thread, "go")
-	c.Seen(`"method":"item/agentMessage/delta"`, 1)
-	var cuts []*jsonrpc.Outgoing
-	for range 2 {
-		cuts = append(cuts, c.Send("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}))
-	}
-	for _, o := range cuts {
-		if err := o.Wait(t.Context(), nil); err != nil {
-			t.Error(err)
+	for n := 1; n <= 100; n++ {
+		before, isLate := len(c.Lines()), c.interruptTwice(thread, n)
+		if isLate { // the turn had ended before the server read the second request
+			continue
 		}
-	}
-	c.Seen(`"method":"turn/completed"`, 1)
-	var got []string
-	for _, line := range c.Lines() {
-		for _, part := range []string{
-			`"result":{}`, `"type":"agentMessage"`, "thread/status/changed", "turn/completed",
-		} {
-			if strings.Contains(line, part) &&
-				(strings.Contains(line, "item/completed") || part != `"type":"agentMessage"`) {
-				got = append(got, part)
-				break
+		var got []string
+		for _, line := range c.Lines()[before:] {
+			for _, part := range []string{
+				`"result":{}`, `"type":"agentMessage"`, "thread/status/changed", "turn/completed",
+			} {
+				if strings.Contains(line, part) &&
+					(strings.Contains(line, "item/completed") || part != `"type":"agentMessage"`) {
+					got = append(got, part)
+					break
+				}
 			}
 		}
+		want := []string{
+			"thread/status/changed", `"type":"agentMessage"`, `"result":{}`, `"result":{}`, "thread/status/changed",
+			"turn/completed",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return
 	}
-	want := []string{
-		"thread/status/changed", `"type":"agentMessage"`, `"result":{}`, `"result":{}`, "thread/status/changed",
-		"turn/completed",
+	t.Error("each turn ended before the second request")
+}
+
+// interruptTwice interrupts the thread's nth turn with two requests, and waits for its end. It
+// reports whether the turn had ended before the second.
+func (c *client) interruptTwice(thread string, n int) (isLate bool) {
+	turn := c.turn(thread, "go")
+	c.Seen(`"method":"item/agentMessage/delta"`, n)
+	params := map[string]any{"threadId": thread, "turnId": turn}
+	first, second := c.Send("turn/interrupt", params), c.Send("turn/interrupt", params)
+	if err := first.Wait(c.Context(), nil); err != nil {
+		c.Error(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if err := second.Wait(c.Context(), nil); err != nil {
+		if isLate = strings.Contains(err.Error(), "no active turn"); !isLate {
+			c.Error(err)
+		}
 	}
+	c.Seen(`"method":"turn/completed"`, n)
+	return isLate
 }
 
 // However many interrupt at once: all are answered, before the turn ends.
