@@ -1,3 +1,5 @@
+//go:build !fuzzing
+
 package anthropic_test
 
 import (

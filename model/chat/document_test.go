@@ -1,3 +1,5 @@
+//go:build !fuzzing
+
 package chat_test
 
 import (
