@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
@@ -100,7 +101,7 @@ func sessionIn(cmd *cobra.Command, dataDir, dir string, args []string) (string, 
 		}
 		return id, nil
 	}
-	id, err := store.Last(cmd.Context(), dataDir, dir)
+	id, err := rewind.LastSession(cmd.Context(), dataDir, dir)
 	if err == nil && id == "" {
 		err = errors.New("this directory has no session")
 	}

@@ -127,7 +127,7 @@ func (f *rewindFlags) session(ctx context.Context, dataDir string, args []string
 	if err != nil {
 		return "", "", err
 	}
-	session, err = store.Last(ctx, dataDir, dir)
+	session, err = rewind.LastSession(ctx, dataDir, dir)
 	return session, "", err
 }
 

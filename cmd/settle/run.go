@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/commands"
 	"github.com/settle-agent/settle/internal/client/oneturn"
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/config"
@@ -656,7 +657,7 @@ func (f *runFlags) continued(ctx context.Context, r *config.Resolved, dir string
 		return "", err
 	}
 	if f.resume == "" {
-		return store.Last(ctx, dataDir, dir)
+		return rewind.LastSession(ctx, dataDir, dir)
 	}
 	return store.Resolve(dataDir, f.resume)
 }

@@ -10,7 +10,8 @@
 // It also lists calls that ran in another directory than the session's last host.
 // The package never touches git's own files.
 // Start with plan.go; changes.go collects the changes from the log, restore.go copies and
-// restores them, last.go finds the rewind to undo, file.go decides in which order, and which
+// restores them, last.go finds the rewind to undo, session.go the session to
+// continue, file.go decides in which order, and which
 // package writes and removes a file: internal/disk/changes where a command changed it, else
 // tool/file. onlycopy.go keeps created files that may have the only copy of a content. text.go
 // writes reports.

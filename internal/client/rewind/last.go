@@ -33,30 +33,42 @@ type found struct {
 }
 
 // snapshots returns the snapshots of a data directory, the last one first, and those that cannot
-// be read. A directory without a manifest belongs to a rewind that was cut off before it changed a
-// file.
+// be read.
 func snapshots(dataDir string) (list []found, broken []*unreadableError) {
-	output := filepath.Dir(settle.Store{Dir: dataDir}.OutputDir("session"))
-	sessions, _ := os.ReadDir(output) // without it, there are none
+	sessions, _ := os.ReadDir(filepath.Dir(settle.Store{Dir: dataDir}.OutputDir("session"))) // without it, there are none
 	for _, session := range sessions {
-		entries, _ := os.ReadDir(filepath.Join(output, session.Name())) // as above; it can be a file
-		for _, entry := range entries {
-			if !strings.HasPrefix(entry.Name(), snapshotPrefix) {
-				continue
-			}
-			path := filepath.Join(output, session.Name(), entry.Name())
-			m, err := readManifest(path)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-			case err != nil:
-				broken = append(broken, &unreadableError{path, err})
-			default:
-				list = append(list, found{m, path, session.Name()})
-			}
+		some, unreadable := snapshotsOf(dataDir, session.Name())
+		list, broken = append(list, some...), append(broken, unreadable...)
+	}
+	sortByTime(list)
+	return list, broken
+}
+
+// snapshotsOf returns the snapshots of one copy, in no order. A directory without a manifest belongs
+// to a rewind that was cut off before it changed a file.
+func snapshotsOf(dataDir, session string) (list []found, broken []*unreadableError) {
+	dir := settle.Store{Dir: dataDir}.OutputDir(session)
+	entries, _ := os.ReadDir(dir) // without it, there are none; it can be a file
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), snapshotPrefix) {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
+		m, err := readManifest(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			broken = append(broken, &unreadableError{path, err})
+		default:
+			list = append(list, found{m, path, session})
 		}
 	}
-	slices.SortFunc(list, func(a, b found) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(b.path, a.path)) })
 	return list, broken
+}
+
+// sortByTime puts the last snapshot first.
+func sortByTime(list []found) {
+	slices.SortFunc(list, func(a, b found) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(b.path, a.path)) })
 }
 
 // unreadableError says that the manifest of a snapshot cannot be read.

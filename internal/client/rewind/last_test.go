@@ -20,6 +20,24 @@ func refuses(t *testing.T, err error, words ...string) {
 	}
 }
 
+// After a rewind to before the first input, its copy is the session that continues; after its undo
+// it is the original again, whose history fits the files.
+func TestLastSessionAfterUndo(t *testing.T) {
+	b := work(t, map[string]string{"a": "1\n"}, []call{edit("a", "1", "2")})
+	continues := func(when, want string) {
+		t.Helper()
+		if got, err := LastSession(t.Context(), b.data, b.dir); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
+		}
+	}
+	rewound := b.fork(b.plan("1"))
+	continues("rewound", rewound.Session)
+	undone := b.undo(rewound.Snapshot)
+	continues("undone", b.session)
+	b.undo(undone.Snapshot)
+	continues("repeated", rewound.Session)
+}
+
 // The last rewind of a directory is undone once. A rewind that was repeated can be undone again.
 func TestLastSnapshotIsUndoneOnce(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n"}, []call{edit("a", "1", "2")}, []call{edit("a", "2", "3")})

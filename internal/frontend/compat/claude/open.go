@@ -13,6 +13,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/client/transcript"
@@ -215,7 +216,7 @@ func (d *driver) place(r *config.Resolved) error {
 	}
 	from := d.Resume
 	if from == "" && d.Continue {
-		if from, err = store.Last(d.ctx, dataDir, d.Dir); err != nil {
+		if from, err = rewind.LastSession(d.ctx, dataDir, d.Dir); err != nil {
 			return fmt.Errorf("no conversation found to continue: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
 )
@@ -63,7 +64,7 @@ func checkOnePrompt(prompt []string) error {
 // "" for any.
 func (a Arguments) Find(ctx context.Context, dataDir, dir string) (string, error) {
 	if a.Session == "" {
-		return store.Last(ctx, dataDir, dir)
+		return rewind.LastSession(ctx, dataDir, dir)
 	}
 	id, err := store.Resolve(dataDir, a.Session)
 	if _, several := errors.AsType[*store.AmbiguousError](err); several {

@@ -226,7 +226,7 @@ func (s *Sessions) Close(ctx context.Context, c tui.Conversation, reason event.R
 // Resolve implements [tui.Sessions].
 func (s *Sessions) Resolve(ctx context.Context, name string) (string, error) {
 	if name == "" {
-		return store.Last(ctx, s.dataDir, s.dir)
+		return rewind.LastSession(ctx, s.dataDir, s.dir)
 	}
 	return store.Resolve(s.dataDir, name)
 }

@@ -1,4 +1,4 @@
-package store
+package rewind
 
 import (
 	"errors"
@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/store"
 	"github.com/settle-agent/settle/internal/journal"
 )
 
 // The last session is the last one with an input, whatever became of the input, or the copy of a
 // rewind; without any, it is the last one.
-func TestLastSkipsSessionsWithoutInput(t *testing.T) {
+func TestLastSessionSkipsSessionsWithoutInput(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	at := time.Date(2020, 3, 4, 5, 6, 7, 0, time.UTC)
 	add := func(session string, events ...event.Event) {
@@ -31,7 +32,7 @@ func TestLastSkipsSessionsWithoutInput(t *testing.T) {
 	}
 	last := func(want string) {
 		t.Helper()
-		if got, err := Last(t.Context(), dir, work); got != want || (err != nil) != (want == "") {
+		if got, err := LastSession(t.Context(), dir, work); got != want || (err != nil) != (want == "") {
 			t.Errorf("the last session is %q, %v; want %q", got, err, want)
 		}
 	}
@@ -55,7 +56,7 @@ func TestLastSkipsSessionsWithoutInput(t *testing.T) {
 		event.Event{Turn: "t000001", Data: event.TurnStarted{Inputs: []string{"n000001"}}})
 	last("turn")
 	// The copy of a rewind counts, until a session with an input is newer.
-	if err := ForkBefore(t.Context(), dir, "turn", "rewound", "t000001"); err != nil {
+	if err := store.ForkBefore(t.Context(), dir, "turn", "rewound", "t000001"); err != nil {
 		t.Fatal(err)
 	}
 	last("rewound")
