@@ -58,7 +58,8 @@ type reviewTurn struct {
 	// answer is the final answer, reason the cause if there is none.
 	answer, reason string
 	// has reports whether what is reviewed has a file; nil if it is not known.
-	has func(file string) bool
+	has   func(file string) bool
+	place review.Place
 }
 
 func newReview(s *streams) *cobra.Command {
@@ -115,7 +116,7 @@ func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int
 		return stdio.CodeFailed, f.failed(s, stdio.CodeFailed, err.Error())
 	}
 	if turn.has != nil {
-		report.MarkOutside(turn.has)
+		report.MarkOutside(turn.place, turn.has)
 	}
 	return code, f.report(s, report)
 }
@@ -205,7 +206,7 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		isRange = false
 	}
 	if t.what != "" && !isRange {
-		t.has = func(file string) bool { return isBelow(p.dir, file) }
+		t.has, t.place.Dir = func(file string) bool { return isBelow(p.dir, file) }, p.dir
 		return review.Request(t.what, nil), nil
 	}
 	repository, err := assemble.OpenRepository(ctx, s.environ, p.dir)
@@ -232,7 +233,8 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		}
 	}
 	if err == nil && !t.canHide(ctx, repository, isRange) {
-		if t.has = review.Has(files); len(files) == 0 {
+		t.has, t.place = review.Has(files), review.Place{Dir: p.dir, Prefix: repository.Prefix(ctx)}
+		if len(files) == 0 {
 			err = &nothingError{nothing}
 		}
 	}

@@ -62,6 +62,15 @@ func (r Repository) read(ctx context.Context, args ...string) (string, error) {
 	return string(out.Stdout), nil
 }
 
+// Prefix returns the directory relative to the top of the repository, with a slash at the end; "" for
+// the top, and if git does not say it.
+func (r Repository) Prefix(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, baseTimeout)
+	defer cancel()
+	out, _ := r.read(ctx, "rev-parse", "--show-prefix") // without it, names are relative to the top
+	return strings.TrimSuffix(out, "\n")
+}
+
 // Base is a commit, and its newest common ancestor with HEAD.
 type Base struct{ Commit, Ancestor string }
 

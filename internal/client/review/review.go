@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +138,7 @@ type Finding struct {
 // shown is the file with the mark of a file that is outside.
 func (f Finding) shown() string {
 	if f.Outside {
-		return f.File + " (outside)"
+		return cmp.Or(f.File, "no file") + " (outside)"
 	}
 	return f.File
 }
@@ -179,16 +180,45 @@ func Parse(answer string) (Report, error) {
 	rank := func(f Finding) int { return slices.Index(Severities(), f.Severity) }
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return rank(a) - rank(b) })
 	for n := range r.Findings {
-		r.Findings[n].File = strings.TrimPrefix(r.Findings[n].File, "./")
+		if r.Findings[n].File != "" {
+			r.Findings[n].File = path.Clean(r.Findings[n].File)
+		}
 		r.Findings[n].Line = max(r.Findings[n].Line, 0)
 	}
 	return r, nil
 }
 
-// MarkOutside marks the findings of files that what is reviewed does not have.
-func (r Report) MarkOutside(has func(file string) bool) {
+// Place is the directory of a review.
+type Place struct {
+	// Dir is its absolute path.
+	Dir string
+	// Prefix is its path relative to the top of the repository, with slashes; "" for the top.
+	Prefix string
+}
+
+// names returns the paths that a file of a finding can mean, relative to the top of the repository:
+// models also name absolute paths, and paths relative to the directory.
+func (p Place) names(file string) []string {
+	if !filepath.IsAbs(file) {
+		return []string{file, path.Join(p.Prefix, file)}
+	}
+	below, err := filepath.Rel(p.Dir, file)
+	if err != nil {
+		return nil
+	}
+	return []string{path.Join(p.Prefix, filepath.ToSlash(below))}
+}
+
+// MarkOutside names the files of findings relative to the top of the repository, and marks the
+// findings of files that has does not report.
+func (r Report) MarkOutside(in Place, has func(file string) bool) {
 	for n := range r.Findings {
-		r.Findings[n].Outside = !has(r.Findings[n].File)
+		f := &r.Findings[n]
+		all := in.names(f.File)
+		i := slices.IndexFunc(all, has)
+		if f.Outside = i < 0 || f.File == ""; !f.Outside {
+			f.File = all[i]
+		}
 	}
 }
 
