@@ -434,13 +434,7 @@ func (b *sandboxes) keepsGit() bool { return b.Git != config.GitWrite && b.found
 func (s *sandboxing) paths(list []string) []string {
 	var out []string
 	for _, path := range list {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(s.home, rest)
-		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.dir, path)
-		}
-		out = append(out, path)
+		out = append(out, disk.AbsoluteIn(s.dir, disk.ExpandHome(path, s.home)))
 	}
 	return out
 }

@@ -5,8 +5,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // UserFile is the path of the user's own file: in the XDG configuration directory, or in
@@ -94,15 +95,10 @@ func under(getenv func(string) string, parts ...string) string {
 
 // expand makes a path absolute, from "~/" or from the given directory.
 func expand(path, from string, getenv func(string) string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if inHome := under(getenv, rest); inHome != "" {
-			return inHome
-		}
+	if path == "" {
+		return ""
 	}
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(from, path)
+	return disk.AbsoluteIn(from, disk.ExpandHome(path, under(getenv)))
 }
 
 // missing reports that a file does not exist, also because a parent is a file.

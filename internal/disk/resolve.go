@@ -56,6 +56,16 @@ func AbsoluteIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// ExpandHome replaces "~" and "~/" at the beginning of a path by the home directory. Without a home
+// directory the path stays unchanged.
+func ExpandHome(path, home string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || home == "" || rest != "" && !os.IsPathSeparator(rest[0]) {
+		return path
+	}
+	return filepath.Join(home, rest)
+}
+
 // Display returns a path for display: relative to dir if it is within dir, with slashes.
 func Display(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

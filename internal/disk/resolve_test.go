@@ -35,6 +35,20 @@ func TestAbsolute(t *testing.T) {
 	}
 }
 
+func TestExpandHome(t *testing.T) {
+	for _, tt := range []struct{ path, home, want string }{
+		{"~", "/home/p", "/home/p"},
+		{"~/x/../y", "/home/p", "/home/p/y"},
+		{"~p/x", "/home/p", "~p/x"},
+		{"x/~/y", "/home/p", "x/~/y"},
+		{"~/x", "", "~/x"},
+	} {
+		if got := filepath.ToSlash(disk.ExpandHome(tt.path, tt.home)); got != tt.want {
+			t.Errorf("%q with the home %q: got %q, want %q", tt.path, tt.home, got, tt.want)
+		}
+	}
+}
+
 func TestDisplay(t *testing.T) {
 	for _, tt := range []struct{ path, want string }{
 		{"/work/a/b", "a/b"},

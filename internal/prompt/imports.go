@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 const (
@@ -88,16 +90,7 @@ func (s Sources) locate(name, dir string) string {
 	name = strings.ReplaceAll(name, `\ `, " ")
 	name, _, _ = strings.Cut(name, "#")
 	for _, name := range []string{name, strings.TrimRight(name, ".,;:!?)]}'\"*_")} {
-		path := filepath.FromSlash(name)
-		if rest, ok := strings.CutPrefix(name, "~/"); ok {
-			if s.Home == "" {
-				return ""
-			}
-			path = filepath.Join(s.Home, filepath.FromSlash(rest))
-		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
+		path := disk.AbsoluteIn(dir, disk.ExpandHome(filepath.FromSlash(name), s.Home))
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxExports bounds the numbers that are tried for the name of an export.
@@ -46,16 +48,8 @@ func (u *UI) wholeText() string {
 // createExport creates the file of an export. name is relative to dir and can begin with "~/". Without
 // a name, and in a directory, the file has the title, and a number if there is such a file.
 func createExport(name, dir, title string) (*os.File, error) {
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
-		}
-		name = filepath.Join(home, rest)
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name)
-	}
+	home, _ := os.UserHomeDir() // without one, "~" is a name like others
+	name = disk.AbsoluteIn(dir, disk.ExpandHome(name, home))
 	create := func(path string) (*os.File, error) {
 		return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	}

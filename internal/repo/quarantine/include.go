@@ -3,7 +3,8 @@ package quarantine
 import (
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Include is a file that a configuration includes, under any condition.
@@ -22,10 +23,8 @@ func Includes(configs []string, home string) (list []Include) {
 			if !v.includes() || v.value == "" || len(list) == maxIncludes {
 				continue
 			}
-			path := v.value
-			if rest, ok := strings.CutPrefix(path, "~/"); ok {
-				path = filepath.Join(home, rest)
-			} else if !filepath.IsAbs(path) {
+			path := disk.ExpandHome(v.value, home)
+			if !filepath.IsAbs(path) {
 				path = dir + string(filepath.Separator) + path // not cleaned: links come before ".."
 			}
 			if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(path) {

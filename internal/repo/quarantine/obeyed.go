@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxIncludes bounds the configurations that are read, including included ones.
@@ -119,19 +121,20 @@ func (v variable) paths(dir, top, home string) (list []string) {
 		from = dir
 	}
 	if v.isPath() {
-		return []string{absolute(from, v.value, home)}
+		return []string{disk.AbsoluteIn(from, disk.ExpandHome(v.value, home))}
 	}
+	in := func(folder, word string) string { return disk.AbsoluteIn(folder, disk.ExpandHome(word, home)) }
 	words := v.words()
 	folders := []string{top}
 	for _, word := range words {
-		if info, err := os.Stat(absolute(top, word, home)); err == nil && info.IsDir() && len(folders) < maxIncludes {
-			folders = append(folders, absolute(top, word, home))
+		if info, err := os.Stat(in(top, word)); err == nil && info.IsDir() && len(folders) < maxIncludes {
+			folders = append(folders, in(top, word))
 		}
 	}
 	for _, word := range words {
 		for rest, more := word, true; more; _, rest, more = strings.Cut(rest, "/") {
 			for _, folder := range folders {
-				list = append(list, matches(absolute(folder, rest, home))...)
+				list = append(list, matches(in(folder, rest))...)
 			}
 		}
 		for _, name := range configOf[word] {
@@ -150,16 +153,6 @@ func matches(path string) []string {
 	}
 	list, _ := filepath.Glob(path) // a pattern that is none matches nothing
 	return list[:min(len(list), maxIncludes)]
-}
-
-func absolute(from, path, home string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return filepath.Join(home, rest)
-	}
-	if !filepath.IsAbs(path) {
-		return filepath.Join(from, path)
-	}
-	return filepath.Clean(path)
 }
 
 // Unread returns the variables of configurations whose commands may run files of the work
