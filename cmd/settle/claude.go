@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/oneturn"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/frontend/compat/claude"
 	"github.com/settle-agent/settle/internal/redact"
 )
@@ -257,10 +257,7 @@ func (f *claudeFlags) options(flags *pflag.FlagSet, dir string, getenv func(stri
 	f.Append = f.appendText
 	f.Allowed, f.Disallowed = f.allowed, f.disallowed
 	for _, one := range f.dirs {
-		if !filepath.IsAbs(one) {
-			one = filepath.Join(dir, one)
-		}
-		f.AddDirs = append(f.AddDirs, one)
+		f.AddDirs = append(f.AddDirs, disk.AbsoluteIn(dir, one))
 	}
 	for _, one := range f.servers {
 		if err := f.TakeServers(one, dir, getenv); err != nil {

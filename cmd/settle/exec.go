@@ -282,10 +282,7 @@ func (f *execFlags) writable(dir string, named []string) codex.Folders {
 		folders.Temporary = append(folders.Temporary, tmp)
 	}
 	for _, name := range named {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		folders.Added = append(folders.Added, filepath.Clean(name))
+		folders.Added = append(folders.Added, disk.AbsoluteIn(dir, name))
 	}
 	return folders
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -167,10 +168,7 @@ func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect 
 			out.Sandbox != event.ReadOnly && len(paths) == 0 && ending().MatchString(line)
 		for _, found := range slices.Backward(paths) { // most programs name the file last
 			name := strings.Join(found[1:], "")
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(dir, name)
-			}
-			what := refused(p, filepath.Clean(name))
+			what := refused(p, disk.AbsoluteIn(dir, name))
 			if out.Completed && out.Sandbox == event.ReadOnly && strings.HasPrefix(what, "writing ") {
 				break
 			}

@@ -26,11 +26,7 @@ func (l *Digest) Check(ctx context.Context, dir string) {
 }
 
 func (f File) check(dir string) State {
-	path := filepath.FromSlash(f.Path)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	data, size, err := disk.Read(path, maxBytes)
+	data, size, err := disk.Read(disk.AbsoluteIn(dir, filepath.FromSlash(f.Path)), maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Missing

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // writableFolders are the folders that commands and file tools of this process's sessions
@@ -105,10 +107,7 @@ func visited(path string) (list []string, err error) {
 		if link == "" {
 			return list, nil
 		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(link), target)
-		}
-		path = filepath.Join(target, path[len(link):])
+		path = filepath.Join(disk.AbsoluteIn(filepath.Dir(link), target), path[len(link):])
 	}
 	return nil, fmt.Errorf("%q leads through more than %d links", list[0], maxLinks)
 }

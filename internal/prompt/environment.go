@@ -36,11 +36,7 @@ func head(root string) string {
 	dir := filepath.Join(root, ".git")
 	// In a worktree or a submodule, .git is a file with the path of the directory.
 	if data, _, err := disk.Read(dir, limit); err == nil {
-		target := strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(root, target)
-		}
-		dir = target
+		dir = disk.AbsoluteIn(root, strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:")))
 	}
 	data, _, err := disk.Read(filepath.Join(dir, "HEAD"), limit)
 	text := strings.TrimSpace(string(data))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/stdio"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // run is the tool: a turn in a new session.
@@ -72,10 +72,7 @@ func knownMode(m event.Mode) bool { return m == event.Queue || m == event.Steer 
 func (f *Frontend) sessionSpec(in runInput) (assemble.SessionSpec, error) {
 	w := assemble.SessionSpec{Dir: f.Dir, Settings: map[string]string{}}
 	if in.Dir != "" {
-		w.Dir = in.Dir
-		if !filepath.IsAbs(w.Dir) {
-			w.Dir = filepath.Join(f.Dir, w.Dir)
-		}
+		w.Dir = disk.AbsoluteIn(f.Dir, in.Dir)
 	}
 	if err := isDirectory(w.Dir); err != nil {
 		return w, err

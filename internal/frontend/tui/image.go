@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // maxPath bounds a path in bytes.
@@ -91,10 +92,7 @@ func imagePath(text, dir string) (string, bool) {
 	if !isImage(text) && !isPDF(text) {
 		return "", false
 	}
-	if !filepath.IsAbs(text) {
-		text = filepath.Join(dir, text)
-	}
-	return text, true
+	return disk.AbsoluteIn(dir, text), true
 }
 
 // mention is a path after "@", as completion leaves it.
@@ -122,10 +120,7 @@ func firstFile(text string) string {
 // left to the model; a file that cannot be attached is an error.
 func named(dir, text string) (out image.Attached, err error) {
 	for _, name := range mentioned(text) {
-		path := filepath.FromSlash(name)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
+		path := disk.AbsoluteIn(dir, filepath.FromSlash(name))
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
