@@ -126,8 +126,7 @@ func appendData(b []byte, d Data) ([]byte, error) {
 	case Unknown:
 		return appendUnknown(b, d)
 	}
-	raw, err := marshal(d)
-	return append(b, raw...), err
+	return AppendJSON(b, d)
 }
 
 // longText is the length, in bytes, from which a text is written without the copies of
@@ -139,7 +138,7 @@ const longText = 16 << 10
 // text and inserts the text there. No other string can be mistaken for the NUL field,
 // since its quotes would be escaped, and foreign JSON comes after the text.
 func appendLong(b []byte, d Data, key, text string) ([]byte, error) {
-	raw, err := marshal(d)
+	raw, err := AppendJSON(nil, d)
 	if err != nil {
 		return b, err
 	}
@@ -164,10 +163,10 @@ func appendUnknown(b []byte, d Unknown) ([]byte, error) {
 		return b, errors.New("its data is not JSON")
 	case bytes.ContainsAny(d.Raw, "\r\n"):
 		buf := bytes.NewBuffer(b)
-		err := json.Compact(buf, oneLine(d.Raw))
+		err := json.Compact(buf, OneLine(d.Raw))
 		return buf.Bytes(), err
 	}
-	return append(b, oneLine(d.Raw)...), nil
+	return append(b, OneLine(d.Raw)...), nil
 }
 
 // MarshalJSON implements [json.Marshaler].

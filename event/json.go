@@ -7,22 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// marshal is json.Marshal without the escaping of <, > and &, which would
-// only make code unreadable in a log. U+2028 and U+2029 are escaped all the same,
-// also in JSON that is handed on.
-func marshal(v any) ([]byte, error) {
+// AppendJSON appends v as one line of JSON. <, > and & are not escaped, as json.Marshal
+// does: that would only make code unreadable in a log. With an error, AppendJSON returns b.
+func AppendJSON(b []byte, v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, err
+		return b, err
 	}
-	return oneLine(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
+	return append(b, OneLine(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))...), nil
 }
 
-// oneLine escapes what some readers of lines take for the end of one (Node's
-// readline does). In JSON it can only be in strings.
-func oneLine(raw []byte) []byte {
+// OneLine escapes U+2028 and U+2029 in JSON, which some readers of lines, such as Node's
+// readline, take for the end of a line. In JSON they occur in strings only.
+func OneLine(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("\u2028")) && !bytes.Contains(raw, []byte("\u2029")) {
 		return raw
 	}

@@ -159,7 +159,7 @@ func FuzzAppendString(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		want, err := marshal(s)
+		want, err := AppendJSON(nil, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func byReflection(t *testing.T, e Event) []byte {
 	if e.Volatile {
 		w.Durable = new(false)
 	}
-	out, err := marshal(w)
+	out, err := AppendJSON(nil, w)
 	if err != nil {
 		t.Fatal(err)
 	}

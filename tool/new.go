@@ -1,13 +1,14 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // Option changes a tool that New makes.
@@ -147,11 +148,6 @@ func outputText(out any) (string, error) {
 	if s, ok := out.(string); ok {
 		return s, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the model reads the text, not a browser
-	if err := enc.Encode(out); err != nil {
-		return "", err
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	b, err := event.AppendJSON(nil, out)
+	return string(b), err
 }

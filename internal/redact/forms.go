@@ -2,10 +2,11 @@ package redact
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // forms returns the encodings in which a secret can appear: plain, escaped for JSON or for
@@ -29,13 +30,8 @@ func forms(value string) []string {
 }
 
 func inJSON(value string) string {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(value) != nil {
-		return value
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
+	quoted := event.AppendString(nil, value)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 func userinfo(value string) string {

@@ -1,9 +1,10 @@
 package family
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/settle-agent/settle/event"
 )
 
 // object is a JSON object that keeps its text: unchanged parts are written as read,
@@ -178,7 +179,8 @@ func (o *object) drop(keys ...string) {
 
 // set replaces the member's value, or adds it at the end.
 func (o *object) set(key string, value any) {
-	raw := marshal(value)
+	b, _ := event.AppendJSON(nil, value) // strings, numbers and lists of them
+	raw := string(b)
 	if m := o.find(key); m != nil {
 		m.value = raw
 		return
@@ -193,18 +195,7 @@ func (o *object) set(key string, value any) {
 	o.members = append(o.members, member{lead: lead, key: key, text: quote(key), colon: colon, value: raw})
 }
 
-func quote(s string) string { return marshal(s) }
-
-// marshal returns JSON in the style of models: < and > are not escaped.
-func marshal(value any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(value) != nil {
-		return "null" // impossible for strings, numbers, and lists of them
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return string(event.AppendString(nil, s)) }
 
 // names returns a member that is a list of strings; nil for another value.
 func names(o *object, key string) (list []string) {

@@ -1,11 +1,9 @@
 package stdio
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/run"
 )
@@ -51,6 +49,6 @@ func ExhaustLine(session, turn string, f *event.Failure, mask func(string) strin
 		Session: session, Turn: turn, Status: f.Status, URL: mask(f.URL), Body: string(body[:min(len(body), maxBody)]),
 		Attempt: f.Attempt, RetryLimit: f.RetryLimit, Error: f.Name, Message: mask(f.Message),
 	}
-	raw, _ := jsonrpc.Append(nil, line) // strings and numbers always encode
-	return ExhaustMark + string(bytes.TrimSpace(raw))
+	raw, _ := event.AppendJSON([]byte(ExhaustMark), line) // strings and numbers always encode
+	return string(raw)
 }

@@ -13,6 +13,7 @@ import (
 	sdkrpc "github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/internal/scope"
@@ -220,10 +221,10 @@ func (c *conn) write(msg sdkrpc.Message) error {
 	}
 	if _, ok := msg.(*sdkrpc.Response); ok {
 		c.answer(line)
-	} else if !c.out.Write(func(b []byte) []byte { return append(append(b, jsonrpc.Escape(line)...), '\n') }) {
+	} else if !c.out.Write(func(b []byte) []byte { return append(append(b, event.OneLine(line)...), '\n') }) {
 		return errors.New("cannot write to the client: it has closed the output")
 	}
 	return nil
 }
 
-func (c *conn) answer(line []byte) { c.out.Add(string(jsonrpc.Escape(line)) + "\n") }
+func (c *conn) answer(line []byte) { c.out.Add(string(event.OneLine(line)) + "\n") }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -179,12 +178,7 @@ func (u *UI) commandOf(a *event.Approval) (command string, ok bool) {
 // withCommand returns the call's arguments with another command.
 func (u *UI) withCommand(a *event.Approval, command string) string {
 	arguments := u.argumentsOf(a)
-	var b bytes.Buffer
-	encode := json.NewEncoder(&b)
-	encode.SetEscapeHTML(false)
-	_ = encode.Encode(command) // a string has JSON
-	arguments[editable(a)] = bytes.TrimSpace(bytes.Clone(b.Bytes()))
-	b.Reset()
-	_ = encode.Encode(arguments) // it was JSON
-	return strings.TrimSpace(b.String())
+	arguments[editable(a)] = event.AppendString(nil, command)
+	raw, _ := event.AppendJSON(nil, arguments) // it was JSON
+	return string(raw)
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/config/claudecode"
-	"github.com/settle-agent/settle/internal/jsonrpc"
 	"github.com/settle-agent/settle/tool/mcp"
 	"github.com/settle-agent/settle/tool/plan"
 	"github.com/settle-agent/settle/tool/task"
@@ -182,6 +182,6 @@ func object(text string) (map[string]any, bool) {
 // compact is the JSON of a value that came from JSON, with sorted keys: equal
 // values have equal texts.
 func compact(value any) string {
-	line, _ := jsonrpc.Append(nil, value) // what came from JSON can be JSON again
-	return strings.TrimSuffix(string(line), "\n")
+	raw, _ := event.AppendJSON(nil, value) // what came from JSON can be JSON again
+	return string(raw)
 }
