@@ -2,8 +2,11 @@ package disk
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // Replace replaces the content of a file atomically: readers find the old or the new content.
@@ -18,6 +21,20 @@ func ReplaceDurably(path string, content []byte) error {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// ReplaceProgram is ReplaceDurably for a program that all users can run. A process that runs the
+// old program continues with it.
+func ReplaceProgram(path string, program []byte) error {
+	return replace(path, program, func(f *os.File) error { return errors.Join(f.Chmod(0o755), f.Sync()) })
+}
+
+// TempName returns a new name for a temporary file that replaces another one in its directory.
+func TempName() string { return ".settle-" + strconv.FormatUint(rand.Uint64(), 36) + ".tmp" }
+
+// IsTempName reports whether [TempName] can have returned the name.
+func IsTempName(name string) bool {
+	return strings.HasPrefix(name, ".settle-") && strings.HasSuffix(name, ".tmp")
 }
 
 func replace(path string, content []byte, sync func(*os.File) error) error {

@@ -5,18 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
 )
-
-// tempPattern is the pattern of temporary files' names, by which people and recovery
-// recognise them.
-const tempPattern = ".settle-*.tmp"
 
 // staged is new content, ready to replace the file beside it.
 type staged struct {
@@ -87,13 +80,9 @@ func createTemp(dir *disk.Dir, like fs.FileInfo) (f *os.File, name string, err e
 	if like != nil {
 		mode = 0o600
 	}
-	for {
-		name = strings.Replace(tempPattern, "*", strconv.FormatUint(rand.Uint64(), 36), 1)
-		f, err = dir.Create(name, mode)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, name, err
-		}
-	}
+	name = disk.TempName()
+	f, err = dir.Create(name, mode)
+	return f, name, err
 }
 
 // commit replaces the file by the new content, unless the file is no longer the loaded one.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/tool"
 )
 
@@ -77,7 +78,7 @@ func fixtureIn(t tb, dir string) *fixture {
 func (f *fixture) wantNoTemps() {
 	f.Helper()
 	err := filepath.WalkDir(f.dir, func(path string, _ fs.DirEntry, err error) error {
-		if matched, _ := filepath.Match(tempPattern, filepath.Base(path)); matched {
+		if disk.IsTempName(filepath.Base(path)) {
 			f.Errorf("temporary file left: %s", path)
 		}
 		return err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // isOwn reports whether an entry belongs to a version control system or to settle: a walk does
@@ -16,7 +18,7 @@ func isOwn(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, ".settle-") && strings.HasSuffix(name, ".tmp")
+	return disk.IsTempName(name)
 }
 
 // checkPath rejects paths that no walk returns: a log can have been changed.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -178,7 +176,7 @@ func put(d *disk.Dir, base string, now, was *Version, content []byte) error {
 	case was.Kind == File && now != nil && now.Kind == File && now.SHA256 == was.SHA256:
 		return d.ChangeMode(base, mode)
 	}
-	temporary := ".settle-" + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
+	temporary := disk.TempName()
 	var err error
 	if was.Kind == Link {
 		err = d.Symlink(was.Target, temporary)

@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 
+	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/frontend/about/sshsig"
 )
 
@@ -95,7 +94,7 @@ func (u Updater) install(ctx context.Context, r Release) error {
 	if err != nil {
 		return fmt.Errorf("cannot unpack %s.tar.gz: %w", folder, err)
 	}
-	return replaceProgram(u.Installed.Program, program)
+	return disk.ReplaceProgram(u.Installed.Program, program)
 }
 
 // newer reports whether the release is newer than this settle. If not, it prints so.
@@ -141,23 +140,4 @@ func unpack(archive []byte, name string) ([]byte, error) {
 		}
 		return io.ReadAll(files)
 	}
-}
-
-// replaceProgram replaces a program in one step: a process that runs the old one
-// continues with it, and a failure leaves it in place.
-func replaceProgram(path string, program []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".settle-*")
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(program); err == nil {
-		err = errors.Join(f.Chmod(0o755), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
