@@ -36,10 +36,6 @@ func (o Options) Kinds() (out Kinds) {
 	return out
 }
 
-// Kinds returns the current kinds of child agents. The model's list does not change while
-// the session is open (C21).
-func (a *Agent) Kinds() Kinds { return a.from.Kinds() }
-
 // kind converts a definition, and adds warnings to it.
 func (o Options) kind(a *skills.Agent) task.Kind {
 	k := task.Kind{

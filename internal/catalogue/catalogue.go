@@ -139,18 +139,6 @@ func (q Query) pick(dir string, rows []row) []Entry {
 	return out
 }
 
-// Rebuild recreates the catalogue from the logs. Its error is a [Warning] if the database
-// failed.
-func (c *Catalogue) Rebuild(ctx context.Context) error {
-	if c.db != nil {
-		if _, err := c.db.ExecContext(ctx, "DELETE FROM session; DELETE FROM attempt"); err != nil {
-			return c.warn(err)
-		}
-	}
-	_, err := c.List(ctx, Query{})
-	return err
-}
-
 // Close closes the database.
 func (c *Catalogue) Close() error {
 	if c.db == nil {

@@ -330,10 +330,6 @@ func TestListFollowsTheLogs(t *testing.T) {
 	if err != nil || len(list) != 3 || list[0].Session != "s1" || list[0].Problem == "" {
 		t.Fatalf("got %+v, %v", list, err)
 	}
-	if err := c.Rebuild(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	diff(t, "rebuilt", "s1 s4 s3", ids(t, c, Query{}))
 }
 
 func TestEmptyDataDirectory(t *testing.T) {

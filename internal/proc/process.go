@@ -96,9 +96,6 @@ func newProcess() *Process {
 // PID is the command's process id.
 func (p *Process) PID() int { return p.pid }
 
-// Mark is the value of MarkerName in the environment of the command and its descendants.
-func (p *Process) Mark() string { return p.mark }
-
 // Record returns the identities by which other programs find the command; pid is one of its
 // processes.
 func (p *Process) Record(pid int) RecordedCommand {

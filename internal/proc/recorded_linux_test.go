@@ -46,7 +46,7 @@ func TestEndRecorded(t *testing.T) {
 func TestEndRecordedSignalsNobodyElse(t *testing.T) {
 	p, _ := begin(t, sh("exec sleep 1000"))
 	innocent := exec.Command("sleep", "1000")
-	innocent.Env = []string{MarkerName + "=" + p.Mark()}
+	innocent.Env = []string{MarkerName + "=" + p.mark}
 	if err := innocent.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestEndRecordedSignalsNobodyElse(t *testing.T) {
 	}()
 	reused := *Identify(innocent.Process.Pid)
 	reused.Started--
-	if ended, _, err := (RecordedCommand{Process: &reused, Keeper: &reused, Mark: p.Mark()}).End(t.Context(), 0); !errors.Is(
+	if ended, _, err := (RecordedCommand{Process: &reused, Keeper: &reused, Mark: p.mark}).End(t.Context(), 0); !errors.Is(
 		err, ErrNotFound,
 	) {
 		t.Errorf("ended %v, %v", ended, err)

@@ -268,7 +268,7 @@ func TestSweepSparesWhatIsNotItsOwn(t *testing.T) {
 		_ = copied.Process.Kill()
 		_ = copied.Wait()
 	}()
-	if pids, err := Sweep(marker, released.Mark()); err != nil || !slices.Equal(pids, []int{mine.PID()}) {
+	if pids, err := Sweep(marker, released.mark); err != nil || !slices.Equal(pids, []int{mine.PID()}) {
 		t.Errorf("swept %v, %v; want only %d", pids, err, mine.PID())
 	}
 	if len(released.Remains()) == 0 {

@@ -38,6 +38,3 @@ func (s *Stream) Flush() string {
 	s.tail, s.kept = s.tail[:0], 0
 	return out
 }
-
-// Held returns the number of bytes that the Stream keeps back.
-func (s *Stream) Held() int { return len(s.tail) - s.kept }

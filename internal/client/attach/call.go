@@ -144,13 +144,6 @@ func (s *Session) Drop(input, by string) (bool, error) {
 	return d.Done, err
 }
 
-// CancelCall ends a single call, and reports whether it was running.
-func (s *Session) CancelCall(ctx context.Context, item, by string) (bool, error) {
-	var d done
-	err := s.call(ctx, answerTimeout, methodCancel, cancelling{item, by}, &d)
-	return d.Done, err
-}
-
 // KillJob ends a job.
 func (s *Session) KillJob(ctx context.Context, job string) error {
 	return s.call(ctx, endTimeout, methodKill, killing{job}, nil)

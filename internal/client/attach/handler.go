@@ -89,8 +89,6 @@ func (h *handler) do(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			dropped, err := h.session.Drop(p.Input, p.By)
 			return done{dropped}, err
 		})
-	case methodCancel:
-		return call(r, func(p cancelling) (any, error) { return done{h.session.CancelCall(p.Item, p.By)}, nil })
 	case methodKill:
 		return call(r, func(p killing) (any, error) { return done{true}, h.session.KillJob(ctx, p.Job) })
 	case methodChoose:

@@ -52,7 +52,6 @@ const (
 	methodInterrupt = "interrupt"
 	methodAnswer    = "answer"
 	methodDrop      = "drop"
-	methodCancel    = "cancel"
 	methodKill      = "kill"
 	methodChoose    = "choose"  // answered with the new Settings
 	methodTighten   = "tighten" // answered with the new Settings
@@ -114,11 +113,6 @@ type verdict struct {
 type dropping struct {
 	Input string `json:"input"`
 	By    string `json:"by,omitempty"`
-}
-
-type cancelling struct {
-	Item string `json:"item"`
-	By   string `json:"by,omitempty"`
 }
 
 type killing struct {

@@ -95,8 +95,8 @@ func TestCommandsAreUndone(t *testing.T) {
 			b.turns([]call{bash(script)})
 			after := b.tree()
 			p := b.plan("")
-			if len(p.Kept()) > 0 || len(p.Uncovered) > 0 {
-				t.Errorf("not undone: %v, %v", p.Kept(), p.Uncovered)
+			if len(p.kept()) > 0 || len(p.Uncovered) > 0 {
+				t.Errorf("not undone: %v, %v", p.kept(), p.Uncovered)
 			}
 			r := b.fork(p)
 			if diff := cmp.Diff(before, b.tree()); diff != "" {

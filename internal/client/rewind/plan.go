@@ -257,13 +257,3 @@ func (p *Plan) Changes() (out []File) {
 	}
 	return out
 }
-
-// Kept returns the files that a rewind should restore but cannot.
-func (p *Plan) Kept() (out []File) {
-	for _, f := range p.Files {
-		if f.Do == Keep {
-			out = append(out, f)
-		}
-	}
-	return out
-}

@@ -262,7 +262,7 @@ func TestEveryKindOfChange(t *testing.T) {
 	b.wants("undone", left)
 	b.undo(again.Snapshot)
 	b.wants("undone twice", begin)
-	if got := b.plan(""); len(got.Changes()) > 0 || len(got.Kept()) > 0 {
+	if got := b.plan(""); len(got.Changes()) > 0 || len(got.kept()) > 0 {
 		t.Errorf("there is still something to do: %v", did(got))
 	}
 	// The copy keeps what the original had kept, and goes with what it has itself.
@@ -671,4 +671,14 @@ func TestRunning(t *testing.T) {
 	}
 	b.fork(b.plan("1")) // its host died: nothing runs
 	b.wants("restored", map[string]string{})
+}
+
+// kept returns the files that a rewind should restore but cannot.
+func (p *Plan) kept() (out []File) {
+	for _, f := range p.Files {
+		if f.Do == Keep {
+			out = append(out, f)
+		}
+	}
+	return out
 }

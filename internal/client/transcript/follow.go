@@ -30,12 +30,6 @@ func Follow(ctx context.Context, s Source, cursor uint64, mode Mode) iter.Seq2[C
 	}
 }
 
-// Replay yields the changes of a log, such as the log of a stored session, from its first
-// event on.
-func Replay(log iter.Seq2[event.Event, error], mode Mode) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) { New(event.State{}, mode).follow(log, 0, yield) }
-}
-
 // follow yields the changes of the events, without those up to the cursor.
 func (t *Transcript) follow(events iter.Seq2[event.Event, error], cursor uint64, yield func(Change, error) bool) {
 	for e, err := range events {
