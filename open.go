@@ -18,6 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/internal/session"
 	"github.com/settle-agent/settle/internal/turn"
 	"github.com/settle-agent/settle/tool"
@@ -142,10 +143,8 @@ func retryWhileLocked(ctx context.Context, timeout time.Duration, open func() er
 		if !errors.As(err, &held) || held.Stopped || timeout <= 0 || time.Since(began) > timeout {
 			return err
 		}
-		select {
-		case <-time.After(lockDelay):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := scope.Sleep(ctx, lockDelay); err != nil {
+			return err
 		}
 	}
 }

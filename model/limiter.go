@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Limiter is shared by the sessions that use one provider key: if the provider asks one
@@ -55,12 +57,8 @@ func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
 			return nil
 		}
 		left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
-		timer := time.NewTimer(min(left, rest))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
+		if err := scope.Sleep(ctx, min(left, rest)); err != nil {
+			return err
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/frontend/sessions"
 	"github.com/settle-agent/settle/internal/hostsocket"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool/plan"
 )
 
@@ -182,10 +183,8 @@ func (s *streams) decide(
 		if !isContended || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-time.After(decideDelay):
-		case <-ctx.Done():
-			return failed(context.Cause(ctx))
+		if err := scope.Sleep(ctx, decideDelay); err != nil {
+			return failed(err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/journal"
 	"github.com/settle-agent/settle/internal/repo"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // SessionTree is the git worktree of a session that a person started, in use by an open
@@ -298,10 +299,8 @@ func (*SessionTree) await(ctx context.Context, path string, try tryLock) (*os.Fi
 		if time.Since(began) > takeTimeout {
 			return nil, errors.New("another process is making or leaving it")
 		}
-		select {
-		case <-time.After(takeDelay):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := scope.Sleep(ctx, takeDelay); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/prompt"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/tool"
 	"github.com/settle-agent/settle/tool/file"
 	"github.com/settle-agent/settle/tool/search"
@@ -154,12 +155,10 @@ func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error
 		case r.shared == nil:
 			return err
 		}
-		select {
-		case <-time.After(delay):
-			delay = min(2*delay, maxReachDelay)
-		case <-ctx.Done():
+		if scope.Sleep(ctx, delay) != nil {
 			return err
 		}
+		delay = min(2*delay, maxReachDelay)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/event"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -91,11 +92,7 @@ func (c *Catalogue) open(ctx context.Context) error {
 		if err != nil && !isBusy(err) {
 			return err
 		}
-		timer := time.NewTimer(retryDelay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if scope.Sleep(ctx, retryDelay) != nil {
 			return errors.New("other processes use it without a pause")
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Bounds of a proxy.
@@ -173,10 +175,7 @@ func (p *Proxy) accept(l net.Listener) {
 			if p.ctx.Err() != nil || !errors.As(err, &temporary) || !temporary.Temporary() {
 				return
 			}
-			select { // out of descriptors, or an aborted connection
-			case <-time.After(50 * time.Millisecond):
-			case <-p.ctx.Done():
-			}
+			_ = scope.Sleep(p.ctx, 50*time.Millisecond) // out of descriptors, or an aborted connection
 			continue
 		}
 		c := &clientConn{Conn: conn, proxy: p}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // Listener is the process of settle executor: it works for the host at the other end of its
@@ -61,10 +63,8 @@ func (s *Listener) Run(ctx context.Context, stream io.ReadWriteCloser) error {
 		if time.Now().After(deadline) {
 			return s.refuse(g, errors.New("the executor of this session does not answer, or its commands do not end"))
 		}
-		select {
-		case <-time.After(firstDelay):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := scope.Sleep(ctx, firstDelay); err != nil {
+			return err
 		}
 	}
 }

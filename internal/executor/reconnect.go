@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // maintain keeps the connection until Close.
@@ -119,8 +120,7 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 		r.closing, r.config.Bound, fmt.Errorf("nothing was heard for %v", r.config.Bound),
 	)
 	defer cancel()
-	delay := firstDelay
-	for {
+	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
 		stream, from, a, err := r.dial(ctx)
 		var refused *RefusedError
 		switch {
@@ -133,11 +133,8 @@ func (r *Remote) reconnect() (io.ReadWriteCloser, *frames, uint64, error) {
 		case errors.As(err, &refused):
 			return nil, nil, 0, err
 		}
-		select {
-		case <-time.After(delay):
-			delay = min(2*delay, lastDelay)
-		case <-ctx.Done():
-			return nil, nil, 0, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		if cause := scope.Sleep(ctx, delay); cause != nil {
+			return nil, nil, 0, fmt.Errorf("%w (%w)", cause, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 // The delay between two attempts to lock grows with the wait, between these bounds.
@@ -40,7 +41,7 @@ func (o Options) acquire(ctx context.Context, path string) (*os.File, error) {
 		if held != nil {
 			return nil, held
 		}
-		if err := pause(ctx, min(minPollDelay+time.Since(t.began)/8, maxPollDelay)); err != nil {
+		if err := scope.Sleep(ctx, min(minPollDelay+time.Since(t.began)/8, maxPollDelay)); err != nil {
 			return nil, fmt.Errorf("cannot wait for session %q: %w", o.Session, err)
 		}
 	}
@@ -72,16 +73,4 @@ func same(f *os.File, path string) bool {
 	a, errA := f.Stat()
 	b, errB := os.Stat(path)
 	return errA == nil && errB == nil && os.SameFile(a, b)
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

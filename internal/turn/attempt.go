@@ -447,21 +447,6 @@ func untypedFault(err error) *model.Error {
 	return model.NewError(model.ErrConnection, "%w", err)
 }
 
-// sleep waits for d, or returns context.Cause(ctx) as soon as ctx ends (C13).
-func sleep(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // formatDuration formats a duration for people: "3 minutes", "1.5 seconds".
 func formatDuration(d time.Duration) string {
 	count := func(n float64, unit string) string {

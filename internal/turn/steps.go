@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -99,7 +100,7 @@ func (t *turn) respond(ctx context.Context, step int) (model.StopReason, []*call
 		}
 		// The next attempt continues with the results of the calls that the failed attempt
 		// started.
-		if err := sleep(ctx, retry.delay); err != nil {
+		if err := scope.Sleep(ctx, retry.delay); err != nil {
 			return "", nil, err
 		}
 		if err := await(ctx, t.calls[first:]); err != nil {

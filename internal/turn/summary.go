@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/history"
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -65,7 +66,7 @@ func (t *turn) summary(ctx context.Context, step int) (string, history.Plan, err
 			return "", plan, err
 		}
 		if retry != nil {
-			if err := sleep(ctx, retry.delay); err != nil {
+			if err := scope.Sleep(ctx, retry.delay); err != nil {
 				return "", plan, err
 			}
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/settle-agent/settle/internal/scope"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -158,14 +159,10 @@ func Stall() Step { return Wait(nil) }
 // Delay waits.
 func Delay(d time.Duration) Step {
 	return Step{func(s *stage) bool {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return true
-		case <-s.ctx.Done():
-			return s.fail(context.Cause(s.ctx))
+		if err := scope.Sleep(s.ctx, d); err != nil {
+			return s.fail(err)
 		}
+		return true
 	}}
 }
 

@@ -155,12 +155,8 @@ func (l *link) succeeded() {
 
 // startAfter starts the server after a delay and requests its tools, unless they are known.
 func (l *link) startAfter(wait time.Duration) (*client, error) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.life.Done():
-		return nil, context.Cause(l.life)
+	if err := scope.Sleep(l.life, wait); err != nil {
+		return nil, err
 	}
 	timeout := l.server.startTimeout()
 	if l.server.Relay != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/guard"
 	"github.com/settle-agent/settle/internal/egress"
+	"github.com/settle-agent/settle/internal/scope"
 )
 
 const (
@@ -152,11 +153,7 @@ func (s *Server) Connect(ctx context.Context, address *url.URL, header http.Head
 			err = errors.New("the other side ended the connection")
 		}
 		say(fmt.Errorf("%w; trying again in %v", err, delay))
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if scope.Sleep(ctx, delay) != nil {
 			return
 		}
 	}
