@@ -2,13 +2,14 @@ package assemble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 )
 
@@ -67,27 +68,18 @@ func (o *Opened) Offered(ctx context.Context) ([]Offered, error) {
 func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	err := h.choose(ctx, o, settings)
 	for name := range settings {
-		if err != nil && strings.HasPrefix(err.Error(), flagOf(name)+": ") {
-			return &chosenError{name, err}
+		flag, where := config.FlagOf(name), "cannot change the "+name // nobody used the flag
+		if e, ok := errors.AsType[*config.Error](err); ok && e.Where == flag {
+			return &config.Error{Where: where, Message: e.Message}
+		}
+		if e, ok := errors.AsType[*config.ModelError](err); ok && e.Where == flag {
+			chosen := *e
+			chosen.Where = where
+			return &chosen
 		}
 	}
 	return err
 }
-
-func flagOf(setting string) string { return "--" + strings.ReplaceAll(setting, "_", "-") }
-
-// chosenError is an error about a setting that was chosen for a session. Its text does not name the flag
-// of the command line, which nobody used.
-type chosenError struct {
-	setting string
-	err     error // its text begins with the flag
-}
-
-func (e *chosenError) Error() string {
-	return "cannot change the " + e.setting + strings.TrimPrefix(e.err.Error(), flagOf(e.setting))
-}
-
-func (e *chosenError) Unwrap() error { return e.err }
 
 func (h *Sessions) choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	o.choosing.Lock()

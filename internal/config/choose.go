@@ -135,10 +135,10 @@ func (r *Resolved) preferred() []Provider {
 
 func (r *Resolved) named(full, setting string) (Choice, error) {
 	provider, name, ok := strings.Cut(full, "/")
-	where := r.origin(setting)
+	where := r.origin(setting).String()
 	if !ok || name == "" || provider == "" {
 		return Choice{}, &ModelError{
-			Message: fmt.Sprintf("%s: %q must be PROVIDER/NAME", where, full),
+			Where: where, Message: fmt.Sprintf("%q must be PROVIDER/NAME", full),
 			Choices: r.guesses(full),
 		}
 	}
@@ -146,9 +146,10 @@ func (r *Resolved) named(full, setting string) (Choice, error) {
 	if !known {
 		all := slices.Sorted(maps.Keys(r.Providers))
 		return Choice{}, &ModelError{
+			Where: where,
 			Message: fmt.Sprintf(
-				"%s: there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
-				where, provider, DidYouMean(provider, all), strings.Join(all, ", "),
+				"there is no provider %q%s (known: %s; add your own under [providers.NAME] in the configuration)",
+				provider, DidYouMean(provider, all), strings.Join(all, ", "),
 			),
 			Choices: r.defaultModels(),
 		}

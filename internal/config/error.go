@@ -25,6 +25,8 @@ func (e *Error) Error() string {
 
 // ModelError: no model was named, or the name is invalid. The command line exits with 2.
 type ModelError struct {
+	// Where is the origin of the name, as in [Error]; can be empty.
+	Where   string
 	Message string
 	// Choices are valid models, as PROVIDER/NAME.
 	Choices []string
@@ -33,10 +35,14 @@ type ModelError struct {
 }
 
 func (e *ModelError) Error() string {
-	if len(e.Choices) == 0 {
-		return e.Message
+	text := e.Message
+	if e.Where != "" {
+		text = e.Where + ": " + text
 	}
-	return fmt.Sprintf("%s; choices: %s", e.Message, strings.Join(e.Choices, ", "))
+	if len(e.Choices) > 0 {
+		text += "; choices: " + strings.Join(e.Choices, ", ")
+	}
+	return text
 }
 
 // KeyError is a provider without a usable key.

@@ -323,7 +323,7 @@ func (l *loader) flags() error {
 		errs = append(errs, &Error{Where: flag, Key: l.keyOf(flag), Message: err.Error()})
 	}
 	for key, value := range l.in.Flags {
-		flag := flagOf(key)
+		flag := FlagOf(key)
 		origin := Origin{Kind: Flag, Where: flag}
 		if key == "base_url" {
 			base, err := asURL(value)
@@ -352,7 +352,8 @@ func (l *loader) keyOf(flag string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(flag, "--"), "-", "_")
 }
 
-func flagOf(key string) string {
+// FlagOf returns the flag of a setting.
+func FlagOf(key string) string {
 	if key == "sandbox.use" {
 		return "--sandbox"
 	}

@@ -114,7 +114,7 @@ func alternative(key string) string {
 	if strings.Contains(key, ".") || slices.Contains([]string{"providers", "models", "mcp", "hooks"}, key) {
 		return ""
 	}
-	return " or use " + flagOf(key)
+	return " or use " + FlagOf(key)
 }
 
 func (l *loader) inForce(k *setting) string {
