@@ -232,7 +232,7 @@ func (w *work) cancel(taskID, by string) {
 // listen cancels turns of which Postgres says so, until ctx ends. What was notified while there was
 // no connection is read after it.
 func (w *work) listen(ctx context.Context) {
-	pgnotify.Listen(ctx, w.engine.database, pgnotify.Ear{
+	pgnotify.Listen(ctx, w.engine.database, pgnotify.Listener{
 		Channel: index.CancelChannel,
 		Begin: func(ctx context.Context) {
 			w.mu.Lock()

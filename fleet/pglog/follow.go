@@ -118,7 +118,7 @@ func (h *hub) run(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	pgnotify.Listen(ctx, h.config, pgnotify.Ear{
+	pgnotify.Listen(ctx, h.config, pgnotify.Listener{
 		Channel: logChannel,
 		Begin:   func(context.Context) { h.wake() }, // for events from before
 		Payload: h.heard,

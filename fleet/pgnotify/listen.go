@@ -1,9 +1,9 @@
-// Package pgnotify listens to a channel of Postgres for as long as it is to, on a
+// Package pgnotify listens to a channel of Postgres until a context ends, on a
 // connection of its own.
 //
 //	connect ─► LISTEN ─► Begin ─► Payload, Payload, … ─► the connection is lost ─► connect …
 //
-// What is notified while there is no connection is lost: Begin is where to look for it.
+// Notifications are lost while there is no connection: Begin must read what they announced.
 package pgnotify
 
 import (
@@ -14,27 +14,28 @@ import (
 )
 
 const (
-	// retryDelay is how long to wait before listening again.
+	// retryDelay is the wait before the next connection.
 	retryDelay = 100 * time.Millisecond
-	// pingDelay is how long the connection may be silent before it is tried: a network
-	// that was cut says nothing.
+	// pingDelay is the time without a notification after which the connection is tested with a ping: a network
+	// that was cut reports nothing.
 	pingDelay = 10 * time.Second
-	// pingTimeout bounds the trial.
+	// pingTimeout bounds a ping.
 	pingTimeout = 5 * time.Second
 )
 
-// Ear is what hears. Its functions are called by one goroutine.
-type Ear struct {
+// Listener is a channel and the functions that receive its notifications. One goroutine calls them.
+type Listener struct {
 	Channel string
-	// Begin is called when the listening has begun, also again; nil is none.
-	Begin   func(context.Context)
+	// Begin, if set, is called after each successful LISTEN: the first one, and one after each lost connection.
+	Begin func(context.Context)
+	// Payload receives the text of a notification.
 	Payload func(string)
 }
 
-// Listen listens until ctx ends.
-func Listen(ctx context.Context, c *pgx.ConnConfig, e Ear) {
+// Listen calls the listener's functions until ctx ends. It connects again when the connection is lost.
+func Listen(ctx context.Context, c *pgx.ConnConfig, l Listener) {
 	for ctx.Err() == nil {
-		listen(ctx, c, e)
+		listen(ctx, c, l)
 		select {
 		case <-time.After(retryDelay):
 		case <-ctx.Done():
@@ -43,17 +44,17 @@ func Listen(ctx context.Context, c *pgx.ConnConfig, e Ear) {
 }
 
 // listen listens on one connection, as long as it lasts.
-func listen(ctx context.Context, c *pgx.ConnConfig, e Ear) {
+func listen(ctx context.Context, c *pgx.ConnConfig, l Listener) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{e.Channel}.Sanitize()); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{l.Channel}.Sanitize()); err != nil {
 		return
 	}
-	if e.Begin != nil {
-		e.Begin(ctx)
+	if l.Begin != nil {
+		l.Begin(ctx)
 	}
 	for ctx.Err() == nil && !conn.IsClosed() {
 		silence, cancel := context.WithTimeout(ctx, pingDelay)
@@ -61,7 +62,7 @@ func listen(ctx context.Context, c *pgx.ConnConfig, e Ear) {
 		cancel()
 		switch {
 		case err == nil:
-			e.Payload(n.Payload)
+			l.Payload(n.Payload)
 		case silence.Err() == nil || ctx.Err() != nil:
 			return
 		default:

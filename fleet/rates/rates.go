@@ -90,7 +90,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.ended.Go(func() {
 		pgnotify.Listen(
-			r.life, pool.Config().ConnConfig, pgnotify.Ear{Channel: channel, Begin: r.catchUp, Payload: r.hear},
+			r.life, pool.Config().ConnConfig, pgnotify.Listener{Channel: channel, Begin: r.catchUp, Payload: r.hear},
 		)
 	})
 	return r, nil
