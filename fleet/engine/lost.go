@@ -37,7 +37,7 @@ func (e *Engine) watchLost(ctx context.Context) {
 func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (tasks int64, err error) {
 	e.looking.Lock()
 	defer e.looking.Unlock()
-	sessions, err := e.Index.Idle(ctx, e.options.Queue, idle, e.looked, maxLooks)
+	sessions, err := e.Index.IdleSessions(ctx, e.options.Queue, idle, e.looked, maxLooks)
 	if err != nil {
 		return 0, err
 	}

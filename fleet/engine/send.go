@@ -69,7 +69,7 @@ func (e *Engine) sendDue(ctx context.Context) {
 
 // sendSome sends a part of the outbox, and reports whether it had anything.
 func (e *Engine) sendSome(ctx context.Context) (bool, error) {
-	parcels, err := e.Index.Due(ctx, sendSize)
+	parcels, err := e.Index.TakeDue(ctx, sendSize)
 	if err != nil || len(parcels) == 0 {
 		return false, err
 	}
@@ -110,7 +110,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 		})
 	}
 	calls.Wait()
-	return errors.Join(summary(failures), e.Index.Sent(context.WithoutCancel(ctx), sent))
+	return errors.Join(summary(failures), e.Index.MarkSent(context.WithoutCancel(ctx), sent))
 }
 
 // summary is the first one of several failures, with their number.

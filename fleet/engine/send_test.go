@@ -139,7 +139,7 @@ func TestIdleSessionsAreWalkedThrough(t *testing.T) {
 	p.Submit(t, several(10, "s")...)
 	seen, last := map[string]int{}, "anything"
 	for range 10 {
-		some, err := p.Index.Idle(t.Context(), "settle", 0, last, 3)
+		some, err := p.Index.IdleSessions(t.Context(), "settle", 0, last, 3)
 		if err != nil || len(some) != 3 {
 			t.Fatalf("%v, %v", some, err)
 		}

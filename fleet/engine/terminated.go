@@ -113,7 +113,7 @@ func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (
 	for session := range closed {
 		sessions = append(sessions, session)
 	}
-	waiting, err := e.Index.Waiting(ctx, e.options.Queue, sessions)
+	waiting, err := e.Index.WithOpenTasks(ctx, e.options.Queue, sessions)
 	if err != nil {
 		return 0, err
 	}

@@ -238,7 +238,7 @@ func (w *work) listen(ctx context.Context) {
 			w.mu.Lock()
 			ids := slices.Collect(maps.Keys(w.turns))
 			w.mu.Unlock()
-			cancelled, err := w.engine.Index.Cancelled(ctx, ids)
+			cancelled, err := w.engine.Index.Requesters(ctx, ids)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				w.engine.logger.Warn("cannot look for cancellations; Temporal's heartbeats have them", "error", err)
 			}

@@ -109,9 +109,9 @@ func VerdictOn(u fleet.TaskStatus, call string) *fleet.Verdict {
 	return nil
 }
 
-// Decided returns the tasks about whose calls people have decided, or which were cancelled before, if the id of one
-// of these calls begins so.
-func (x *Index) Decided(ctx context.Context, call string) ([]fleet.TaskStatus, error) {
+// WithVerdict returns the tasks with a verdict about a call whose id begins with the text. A held task that was
+// cancelled has expired verdicts.
+func (x *Index) WithVerdict(ctx context.Context, call string) ([]fleet.TaskStatus, error) {
 	rows, err := x.pool.Query(ctx, `SELECT `+statusColumns+` FROM settle_fleet.unit WHERE task ? 'verdicts' AND EXISTS (
 		SELECT FROM jsonb_array_elements(task -> 'verdicts') v WHERE starts_with(v ->> 'call', $1))
 		ORDER BY place`, call)

@@ -41,14 +41,14 @@ func TestLateSentKeepsTheVerdictInTheOutbox(t *testing.T) {
 	if queued, err := p.Index.Answer(t.Context(), "s/1", approved("c1")); !queued || err != nil {
 		t.Fatal(queued, err)
 	}
-	if err := p.Index.Sent(t.Context(), first); err != nil {
+	if err := p.Index.MarkSent(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	again, err := p.Index.Take(t.Context(), []string{"s/1"})
 	if err != nil || len(again) != 1 {
 		t.Fatalf("the verdict is not sent: %+v, %v", again, err)
 	}
-	if err := p.Index.Sent(t.Context(), again); err != nil {
+	if err := p.Index.MarkSent(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := p.Index.Tally(t.Context(), index.Filter{}); err != nil || c.Outbox != 0 {
@@ -125,7 +125,7 @@ func TestLateVerdictAfterCancel(t *testing.T) {
 	if c, err := p.Index.Cancel(t.Context(), "s/1", "bob"); !c.Open || err != nil {
 		t.Fatal(c, err)
 	}
-	ids, err := p.Index.Decided(t.Context(), "c2")
+	ids, err := p.Index.WithVerdict(t.Context(), "c2")
 	if err != nil || len(ids) != 1 || ids[0].ID != "s/1" || ids[0].State != fleet.Ended {
 		t.Fatalf("%+v, %v", ids, err)
 	}

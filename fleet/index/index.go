@@ -244,8 +244,8 @@ func (x *Index) cancel(ctx context.Context, taskID, by string, before *time.Time
 	return c, nil
 }
 
-// Cancelled returns who asked for the end of the tasks, of those that were cancelled.
-func (x *Index) Cancelled(ctx context.Context, tasks []string) (map[string]string, error) {
+// Requesters returns the requesters of the cancellations, by task; other tasks are left out.
+func (x *Index) Requesters(ctx context.Context, tasks []string) (map[string]string, error) {
 	by := map[string]string{}
 	rows, err := x.pool.Query(
 		ctx, `SELECT id, cancel FROM settle_fleet.unit WHERE id = ANY($1) AND cancel IS NOT NULL`, tasks,

@@ -105,7 +105,7 @@ func TestRecover(t *testing.T) {
 	runs := claim(t, p, "b/1", "w")
 	taken, err := p.Index.Take(t.Context(), []string{"b/1", "c/1"})
 	if err == nil {
-		err = p.Index.Sent(t.Context(), taken)
+		err = p.Index.MarkSent(t.Context(), taken)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestRecover(t *testing.T) {
 	if err := p.Index.End(t.Context(), *runs, done()); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("the worker of before ends its task: %v", err)
 	}
-	parcels, err := p.Index.Due(t.Context(), 10)
+	parcels, err := p.Index.TakeDue(t.Context(), 10)
 	if err != nil || len(parcels) != 2 {
 		t.Errorf("%+v, %v", parcels, err)
 	}
@@ -139,7 +139,7 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if newest, err := p.Index.Newest(t.Context()); err != nil || newest.IsZero() {
+	if newest, err := p.Index.LastChange(t.Context()); err != nil || newest.IsZero() {
 		t.Error(newest, err)
 	}
 }
@@ -153,7 +153,7 @@ func TestOutbox(t *testing.T) {
 		fleet.Task{Session: "s", Input: "2", Prompt: "work"},
 		fleet.Task{Session: "t", Prompt: "work"},
 	)
-	if parcels, err := p.Index.Due(t.Context(), 10); err != nil || len(parcels) > 0 {
+	if parcels, err := p.Index.TakeDue(t.Context(), 10); err != nil || len(parcels) > 0 {
 		t.Errorf("who submits them has no time: %+v, %v", parcels, err)
 	}
 	parcels, err := p.Index.Take(t.Context(), []string{"s/1", "s/2"})
@@ -162,7 +162,7 @@ func TestOutbox(t *testing.T) {
 		parcels[0].Refs[0].TaskID != "s/1" {
 		t.Errorf("%+v, %v", parcels, err)
 	}
-	if err := p.Index.Sent(t.Context(), parcels); err != nil {
+	if err := p.Index.MarkSent(t.Context(), parcels); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := p.Index.Tally(t.Context(), index.Filter{}); err != nil || c.Outbox != 1 || c.Queued != 3 {
@@ -172,7 +172,7 @@ func TestOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []int{1, 0} {
-		if parcels, err := p.Index.Due(t.Context(), 10); err != nil || len(parcels) != want {
+		if parcels, err := p.Index.TakeDue(t.Context(), 10); err != nil || len(parcels) != want {
 			t.Errorf("%+v, %v", parcels, err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
-	if by, err := p.Index.Cancelled(t.Context(), []string{"b/1", "c/1"}); err != nil || len(by) != 1 ||
+	if by, err := p.Index.Requesters(t.Context(), []string{"b/1", "c/1"}); err != nil || len(by) != 1 ||
 		by["b/1"] != "ada" {
 		t.Errorf("%v, %v", by, err)
 	}

@@ -42,8 +42,8 @@ SELECT u.session, u.queue, u.outbox, EXISTS (
 ), ` + refColumns + `
 FROM u LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant ORDER BY u.place`
 
-// Due takes up to limit tasks that wait in the outbox for longer than their time to be sent.
-func (x *Index) Due(ctx context.Context, limit int) ([]Parcel, error) {
+// TakeDue takes up to limit tasks from the outbox whose time to be sent has passed.
+func (x *Index) TakeDue(ctx context.Context, limit int) ([]Parcel, error) {
 	return x.parcels(ctx, `outbox <= now() AND $1::text[] IS NULL`, nil, limit)
 }
 
@@ -77,10 +77,10 @@ func (x *Index) parcels(ctx context.Context, which string, ids []string, limit i
 	return all, nil
 }
 
-// Sent removes tasks from the outbox, as they were taken from it. A task that went into the outbox once more
-// since then, such as with a verdict, stays there. Sent does not wait for the disk: what a crash of the
-// database takes back is sent again, which changes nothing.
-func (x *Index) Sent(ctx context.Context, parcels []Parcel) error {
+// MarkSent removes tasks from the outbox, as they were taken from it. A task that went into the outbox once more
+// since then, such as with a verdict, stays there. MarkSent does not wait for the disk: a task whose removal a
+// crash of the database undoes is sent again, which changes nothing.
+func (x *Index) MarkSent(ctx context.Context, parcels []Parcel) error {
 	var ids []string
 	var taken []time.Time
 	for _, p := range parcels {
@@ -98,9 +98,9 @@ func (x *Index) Sent(ctx context.Context, parcels []Parcel) error {
 	return nil
 }
 
-// Waiting returns those of the sessions that have tasks which have not ended and which Temporal
+// WithOpenTasks returns those of the sessions that have tasks which have not ended and which Temporal
 // was sent.
-func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([]string, error) {
+func (x *Index) WithOpenTasks(ctx context.Context, queue string, sessions []string) ([]string, error) {
 	rows, err := x.pool.Query(ctx, `SELECT DISTINCT session FROM settle_fleet.unit
 		WHERE session = ANY($1) AND state <> 'ended' AND outbox IS NULL AND queue = $2`, sessions, queue)
 	if err == nil {
@@ -112,10 +112,10 @@ func (x *Index) Waiting(ctx context.Context, queue string, sessions []string) ([
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
-// Idle returns up to limit sessions that have tasks which have not ended, which Temporal was sent, and which have not
+// IdleSessions returns up to limit sessions that have tasks which have not ended, which Temporal was sent, and which have not
 // changed for a while. The sessions are in the order of their hashes, from the one that follows after, and begin
 // again at the end: calls with the last session of the call before walk through all of them.
-func (x *Index) Idle(
+func (x *Index) IdleSessions(
 	ctx context.Context, queue string, idle time.Duration, after string, limit int,
 ) ([]string, error) {
 	rows, err := x.pool.Query(ctx, `SELECT session FROM (
@@ -208,9 +208,9 @@ SELECT greatest((SELECT max(epoch) FROM settle_fleet.session),
 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 WHERE d.adrelid = 'settle_fleet.session'::regclass AND a.attname = 'epoch'`
 
-// Newest returns the time of the last change of a session, as far as the database knows; zero if there is none. A
+// LastChange returns the time of the last change of a session in the database; zero if there is no session. A
 // restored database does not know later changes.
-func (x *Index) Newest(ctx context.Context) (at time.Time, err error) {
+func (x *Index) LastChange(ctx context.Context) (at time.Time, err error) {
 	var newest *time.Time
 	if err := x.pool.QueryRow(ctx, `SELECT max(updated) FROM settle_fleet.session`).Scan(&newest); err != nil {
 		return at, fmt.Errorf("cannot find the newest change in the database: %w", err)

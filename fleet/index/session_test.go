@@ -160,7 +160,7 @@ func TestOneSignalForManyInputs(t *testing.T) {
 		return parcels
 	}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work"}, fleet.Task{Session: "s", Input: "2", Prompt: "work"})
-	if err := p.Index.Sent(t.Context(), take(false, "s/1", "s/2")); err != nil {
+	if err := p.Index.MarkSent(t.Context(), take(false, "s/1", "s/2")); err != nil {
 		t.Fatal(err)
 	}
 	p.Submit(t, fleet.Task{Session: "s", Input: "3", Prompt: "work"})

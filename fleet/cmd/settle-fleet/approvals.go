@@ -217,7 +217,7 @@ func (f *fleetOf) findHeld(ctx context.Context, id string) (heldCall, error) {
 
 // decided returns the calls with a verdict whose ids begin so.
 func (f *fleetOf) decided(ctx context.Context, id string) (calls []heldCall, err error) {
-	tasks, err := f.index.Decided(ctx, id)
+	tasks, err := f.index.WithVerdict(ctx, id)
 	for _, u := range tasks {
 		for n, v := range u.Verdicts {
 			if strings.HasPrefix(v.Call, id) {

@@ -30,7 +30,7 @@ func newRecover(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
-			newest, err := f.index.Newest(cmd.Context())
+			newest, err := f.index.LastChange(cmd.Context())
 			if err != nil {
 				return failed(err)
 			}
