@@ -1,5 +1,5 @@
 // Package metrics counts what a worker does, for Prometheus.
 //
-// What begins with settle_fleet is about the queue and the worker. The rest is what settle
-// serve counts, by the same names and labels.
+// The metrics of the queue and the worker begin with settle_fleet. All other metrics are those of
+// settle serve, with the same names and labels.
 package metrics

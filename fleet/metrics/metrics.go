@@ -20,15 +20,15 @@ import (
 	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
-// Metrics are the metrics of one worker. Its methods may be called by several goroutines.
+// Metrics holds the metrics of one worker. Its methods may be called by several goroutines.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	attempts, rescued, returned *prometheus.CounterVec
-	started, ended              *prometheus.HistogramVec
-	running                     prometheus.Gauge
-	meter                       metrics.Meter // the counts that settle serve also has
-	host                        atomic.Pointer[settle.Host]
+	attempts, rescued, returns *prometheus.CounterVec
+	startTime, endTime         *prometheus.HistogramVec
+	running                    prometheus.Gauge
+	meter                      metrics.Meter // the metrics that settle serve also has
+	host                       atomic.Pointer[settle.Host]
 }
 
 // New returns metrics. Queue is asked at each scrape for what waits and runs in the
@@ -49,15 +49,15 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 			"settle_fleet_rescued_total",
 			"Tasks that this worker took from one that had died, stood still, or was not heard by Temporal.", "tenant",
 		),
-		returned: counter(
+		returns: counter(
 			"settle_fleet_given_back_total", "Tasks that this worker gave back, because it could not run them.",
 			"tenant",
 		),
-		started: histogram(
+		startTime: histogram(
 			"settle_fleet_start_seconds", "Time from a task's submission until a worker first took it.", waits,
 			"tenant",
 		),
-		ended: histogram(
+		endTime: histogram(
 			"settle_fleet_end_seconds", "Time from a task's submission to its end.", waits, "tenant", "outcome",
 			"reason",
 		),
@@ -77,8 +77,8 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		func() float64 { return float64(commits()) },
 	)
 	m.registry.MustRegister(
-		&queued{ask: queue, counters: []*prometheus.CounterVec{m.attempts, m.rescued, m.returned}},
-		m.started, m.ended, m.running, size, stored,
+		&queued{ask: queue, counters: []*prometheus.CounterVec{m.attempts, m.rescued, m.returns}},
+		m.startTime, m.endTime, m.running, size, stored,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -88,42 +88,42 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 // client asks for.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(
-		prometheus.Gatherers{m.registry, prometheus.GathererFunc(m.counted)},
+		prometheus.Gatherers{m.registry, prometheus.GathererFunc(m.gatherCommon)},
 		promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError},
 	)
 }
 
-// Began counts a task that the worker has taken.
-func (m *Metrics) Began(a fleet.Attempt) {
+// CountStart counts a task that the worker has received.
+func (m *Metrics) CountStart(a fleet.Attempt) {
 	tenant := tenantOf(a)
 	m.running.Inc()
 	m.attempts.WithLabelValues(tenant).Inc()
 	if a.Number == 1 {
-		m.started.WithLabelValues(tenant).Observe(a.Age.Seconds())
+		m.startTime.WithLabelValues(tenant).Observe(a.Age.Seconds())
 	} else if a.Rescued {
 		m.rescued.WithLabelValues(tenant).Inc()
 	}
 }
 
-// Ended counts a task that the worker has no longer, which it took so long ago: with a
-// result, it has ended, unless it waits for a person.
-func (m *Metrics) Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration) {
+// CountEnd counts the end of an attempt on this worker, and the attempt's duration. With a
+// result, the task has ended, unless it waits for a person.
+func (m *Metrics) CountEnd(a fleet.Attempt, r *fleet.Result, duration time.Duration) {
 	m.running.Dec()
 	if r != nil && r.Outcome != fleet.OutcomeHeld {
-		m.ended.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).Observe((a.Age + ago).Seconds())
+		m.endTime.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).Observe((a.Age + duration).Seconds())
 	}
 }
 
-// GivenBack counts a task that the worker could not run.
-func (m *Metrics) GivenBack(a fleet.Attempt) { m.returned.WithLabelValues(tenantOf(a)).Inc() }
+// CountReturn counts a task that the worker could not run.
+func (m *Metrics) CountReturn(a fleet.Attempt) { m.returns.WithLabelValues(tenantOf(a)).Inc() }
 
 func tenantOf(a fleet.Attempt) string { return cmp.Or(a.Task.Tenant, fleet.DefaultTenant) }
 
-// Opened has the sessions of the worker's host counted.
-func (m *Metrics) Opened(host *settle.Host) { m.host.Store(host) }
+// SetHost sets the host whose sessions are counted.
+func (m *Metrics) SetHost(host *settle.Host) { m.host.Store(host) }
 
-// counted returns what settle serve has at /metrics, by the same names.
-func (m *Metrics) counted() ([]*dto.MetricFamily, error) {
+// gatherCommon returns the metrics that settle serve also has, with the same names.
+func (m *Metrics) gatherCommon() ([]*dto.MetricFamily, error) {
 	var held metrics.Held
 	if host := m.host.Load(); host != nil {
 		for _, s := range host.Sessions() {

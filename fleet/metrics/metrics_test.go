@@ -46,13 +46,13 @@ func TestMetrics(t *testing.T) {
 		}, failure
 	})
 	a := fleet.Attempt{Number: 1, Age: 3 * time.Second, Task: fleet.Task{Tenant: "a"}}
-	m.Began(a)
-	m.Ended(a, nil, time.Second)
-	m.GivenBack(a)
+	m.CountStart(a)
+	m.CountEnd(a, nil, time.Second)
+	m.CountReturn(a)
 	a.Number, a.Rescued = 2, true
-	m.Began(a)
-	m.Ended(a, &fleet.Result{Outcome: event.Aborted, Reason: event.LimitReached}, time.Second)
-	m.Began(fleet.Attempt{Number: 1})
+	m.CountStart(a)
+	m.CountEnd(a, &fleet.Result{Outcome: event.Aborted, Reason: event.LimitReached}, time.Second)
+	m.CountStart(fleet.Attempt{Number: 1})
 
 	ctx := t.Context()
 	o := m.Observer()
@@ -112,8 +112,8 @@ func TestMetrics(t *testing.T) {
 // TestHeldTaskHasNotEnded: a task that waits for a person is no ended one.
 func TestHeldTaskHasNotEnded(t *testing.T) {
 	m := used(t)
-	m.Began(fleet.Attempt{Number: 1})
-	m.Ended(fleet.Attempt{Number: 1}, &fleet.Result{Outcome: fleet.OutcomeHeld}, time.Second)
+	m.CountStart(fleet.Attempt{Number: 1})
+	m.CountEnd(fleet.Attempt{Number: 1}, &fleet.Result{Outcome: fleet.OutcomeHeld}, time.Second)
 	if _, text := scrape(t, m); strings.Contains(text, `outcome="held"`) {
 		t.Errorf("it counts as ended: %s", text)
 	}
@@ -179,10 +179,10 @@ func used(t *testing.T) *Metrics {
 		return State{Tenants: []Size{{Tenant: "a"}}}, nil
 	})
 	a := fleet.Attempt{Number: 1}
-	m.Began(a)
-	m.Ended(a, &fleet.Result{Outcome: event.Completed}, time.Second)
-	m.Began(fleet.Attempt{Number: 2, Rescued: true})
-	m.GivenBack(fleet.Attempt{Number: 2})
+	m.CountStart(a)
+	m.CountEnd(a, &fleet.Result{Outcome: event.Completed}, time.Second)
+	m.CountStart(fleet.Attempt{Number: 2, Rescued: true})
+	m.CountReturn(fleet.Attempt{Number: 2})
 	o, begin := m.Observer(), event.Event{
 		At:   time.Unix(10, 0),
 		Data: event.AttemptStarted{Provider: "openai", Model: "gpt"},

@@ -98,9 +98,9 @@ func (r *run) count() (ended func(*fleet.Result)) {
 	if m == nil {
 		return func(*fleet.Result) {}
 	}
-	m.Began(r.attempt)
+	m.CountStart(r.attempt)
 	began := time.Now()
-	return func(counted *fleet.Result) { m.Ended(r.attempt, counted, time.Since(began)) }
+	return func(counted *fleet.Result) { m.CountEnd(r.attempt, counted, time.Since(began)) }
 }
 
 // complete reports the end of the attempt to the engine, and returns the result if it counts.
@@ -136,7 +136,7 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 // givesBack counts that the worker gives the task back, unless it ends.
 func (r *run) givesBack() {
 	if m := r.worker.config.Metrics; m != nil && r.life.Err() == nil {
-		m.GivenBack(r.attempt)
+		m.CountReturn(r.attempt)
 	}
 }
 

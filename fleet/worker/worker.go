@@ -68,15 +68,15 @@ type Config struct {
 
 // Metrics counts the tasks of a worker.
 type Metrics interface {
-	// Began counts one that it has taken.
-	Began(fleet.Attempt)
-	// Ended counts an attempt that has left the worker, with the time since it was taken.
-	// Without a result it continues on another worker.
-	Ended(a fleet.Attempt, r *fleet.Result, ago time.Duration)
-	// GivenBack counts an attempt that could not run its task: another worker tries.
-	GivenBack(fleet.Attempt)
-	// Opened is called once, with what holds the worker's sessions.
-	Opened(host *settle.Host)
+	// CountStart counts a task that the worker has received.
+	CountStart(fleet.Attempt)
+	// CountEnd counts the end of an attempt on this worker, and the attempt's duration.
+	// Without a result the task continues on another worker.
+	CountEnd(a fleet.Attempt, r *fleet.Result, duration time.Duration)
+	// CountReturn counts an attempt that could not run its task: another worker tries.
+	CountReturn(fleet.Attempt)
+	// SetHost is called once, with the host of the worker's sessions.
+	SetHost(host *settle.Host)
 }
 
 // Worker runs tasks. Make one with [New].
@@ -117,7 +117,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		return nil, err
 	}
 	if c.Metrics != nil {
-		c.Metrics.Opened(host)
+		c.Metrics.SetHost(host)
 	}
 	return &Worker{
 		config:  c,
