@@ -18,10 +18,10 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/web"
 )
 
-// Most is how many tasks the list is made of: those that were submitted last.
-const Most = 500
+// MaxTasks is the number of tasks that the list is made of: those that were submitted last.
+const MaxTasks = 500
 
-// Archive is the sessions of a fleet. Its methods may be called by several goroutines.
+// Archive reads the sessions of a fleet. Its methods may be called by several goroutines.
 type Archive struct {
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
@@ -39,7 +39,7 @@ const queued store.State = "queued"
 
 // List implements [web.Archive]. The last task of a session says how it is.
 func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
-	chosen, err := json.Marshal(struct {
+	filter, err := json.Marshal(struct {
 		Labels map[string]string `json:"labels,omitempty"`
 		Batch  string            `json:"batch,omitempty"`
 	}{a.Labels, a.Batch})
@@ -51,8 +51,8 @@ func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
 		`SELECT session, left(task ->> 'prompt', 400), coalesce(task ->> 'repo', task ->> 'dir', ''), coalesce(task ->> 'model', ''),
 		CASE WHEN outcome = 'held' THEN 'waiting' WHEN state = 'ended' THEN 'closed' ELSE state END, coalesce(result ->> 'outcome', ''), coalesce(result ->> 'reason', ''), created, coalesce(ended, started, created)
 		FROM settle_fleet.unit WHERE task @> $1::jsonb ORDER BY place DESC LIMIT $2`,
-		string(chosen),
-		Most,
+		string(filter),
+		MaxTasks,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list sessions: %w", err)

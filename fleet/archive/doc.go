@@ -1,4 +1,4 @@
-// Package archive shows the sessions of a fleet to people: it is what the server of the
-// page asks in place of a host. It owns nothing. Sessions are the tasks of the queue,
-// what they did is in their logs, and a turn is interrupted by cancelling its task.
+// Package archive shows the sessions of a fleet to people: the server of the page uses it
+// in place of a host. It owns nothing. The queue has the tasks of the sessions, the logs
+// have their events, and a turn is interrupted by cancelling its task.
 package archive
