@@ -24,9 +24,9 @@ import (
 const (
 	// startTimeout bounds the start, which may have to recover from a crash.
 	startTimeout = time.Minute
-	// stopTimeout is what the server has to stop before it is killed.
+	// stopTimeout bounds the stop; then the server is killed.
 	stopTimeout = 10 * time.Second
-	// readyDelay is how often it is asked whether it is ready.
+	// readyDelay is the wait between two checks whether the server is ready.
 	readyDelay = 20 * time.Millisecond
 )
 
@@ -43,9 +43,9 @@ type Server struct {
 type Options struct {
 	// Dir is where it keeps its data, and its socket. It is made if it is missing.
 	Dir string
-	// Forgetful does not wait for the disk: for tests. What survives a crash of
-	// the server is the same, but not what survives one of the machine.
-	Forgetful bool
+	// NoSync turns off fsync, for tests: a crash of the machine can lose data, a crash of the
+	// server cannot.
+	NoSync bool
 
 	port int // if set, the server also listens on the loopback interface; for tests
 }
@@ -177,7 +177,7 @@ func (s *Server) start(bin programs, dir string, as account, o Options) error {
 	if o.port != 0 {
 		settings = append(settings, "listen_addresses=127.0.0.1", "port="+strconv.Itoa(o.port))
 	}
-	if o.Forgetful {
+	if o.NoSync {
 		settings = append(settings, "fsync=off", "full_page_writes=off")
 	}
 	args := []string{"-D", data}

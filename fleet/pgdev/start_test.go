@@ -78,7 +78,7 @@ func connect(ctx context.Context, host string, port int, user, password string) 
 // by TCP, as no role, and neither with pgx nor with psql.
 func TestServerNeedsPassword(t *testing.T) {
 	dir, port := shortDir(t), freePort(t)
-	s := start(t, Options{Dir: dir, Forgetful: true, port: port})
+	s := start(t, Options{Dir: dir, NoSync: true, port: port})
 	socket := filepath.Join(dir, socketDir)
 	for _, host := range []string{socket, "127.0.0.1"} {
 		if err := connect(t.Context(), host, port, superuser, s.password); err != nil {
@@ -133,7 +133,7 @@ func programsOf(t *testing.T) programs {
 // in what the server logs, and it holds until the database is made anew.
 func TestPasswordIsPrivate(t *testing.T) {
 	dir := shortDir(t)
-	s := start(t, Options{Dir: dir, Forgetful: true})
+	s := start(t, Options{Dir: dir, NoSync: true})
 	for path, mode := range map[string]fs.FileMode{passwordFile: 0o600, "log": 0o600, socketDir: 0o700 | fs.ModeDir, dataDir: 0o700 | fs.ModeDir} {
 		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -152,14 +152,14 @@ func TestPasswordIsPrivate(t *testing.T) {
 	}
 	password := s.password
 	s.Stop()
-	if s = start(t, Options{Dir: dir, Forgetful: true}); s.password != password {
+	if s = start(t, Options{Dir: dir, NoSync: true}); s.password != password {
 		t.Error("the second start has another password")
 	}
 	s.Stop()
 	if err := os.RemoveAll(filepath.Join(dir, dataDir)); err != nil {
 		t.Fatal(err)
 	}
-	if s = start(t, Options{Dir: dir, Forgetful: true}); s.password == password {
+	if s = start(t, Options{Dir: dir, NoSync: true}); s.password == password {
 		t.Error("a new database has the password of the one before")
 	}
 }
@@ -168,7 +168,7 @@ func TestPasswordIsPrivate(t *testing.T) {
 // could reach the socket, keeps its data and requires a password from now on.
 func TestOlderServerGetsPassword(t *testing.T) {
 	dir := shortDir(t)
-	s := start(t, Options{Dir: dir, Forgetful: true})
+	s := start(t, Options{Dir: dir, NoSync: true})
 	conn, err := pgx.Connect(t.Context(), s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestOlderServerGetsPassword(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, passwordFile)); err != nil {
 		t.Fatal(err)
 	}
-	s = start(t, Options{Dir: dir, Forgetful: true})
+	s = start(t, Options{Dir: dir, NoSync: true})
 	if err := connect(t.Context(), filepath.Join(dir, socketDir), 5432, superuser, ""); err == nil {
 		t.Error("the server has no password")
 	}

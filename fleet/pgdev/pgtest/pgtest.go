@@ -69,7 +69,7 @@ func (s *Server) start() {
 	}
 	if s.err == nil {
 		s.server, s.err = pgdev.Start(
-			context.Background(), pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true},
+			context.Background(), pgdev.Options{Dir: filepath.Join(s.dir, "pg"), NoSync: true},
 		)
 	}
 }
@@ -85,7 +85,7 @@ func (s *Server) Crash(ctx context.Context) error {
 	}
 	<-s.server.Exited() // a process that was killed ends
 	for {               // its backends find out by themselves, and until then their memory is in use
-		started, err := pgdev.Start(ctx, pgdev.Options{Dir: filepath.Join(s.dir, "pg"), Forgetful: true})
+		started, err := pgdev.Start(ctx, pgdev.Options{Dir: filepath.Join(s.dir, "pg"), NoSync: true})
 		if err == nil {
 			s.server = started
 			return nil
