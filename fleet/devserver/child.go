@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Child is a server, a process of this one.
+// Child is a server that runs as a child process of this one.
 type Child struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when it has ended, after cmd.ProcessState is set
@@ -19,19 +19,19 @@ type Child struct {
 // when this process dies; other systems need a pipe that the server watches.
 func Start(cmd *exec.Cmd, death syscall.Signal) (*Child, error) {
 	c := &Child{cmd: cmd, exited: make(chan struct{})}
-	started := make(chan error, 1)
+	startErr := make(chan error, 1)
 	// It ends with the process; Stop waits for it.
 	go func() {
 		defer close(c.exited)
 		release := bindToThread(cmd, death)
 		defer release()
 		err := cmd.Start()
-		started <- err // has room
+		startErr <- err // has room
 		if err == nil {
-			_ = cmd.Wait() // Ended says how it ended
+			_ = cmd.Wait() // ExitStatus returns how it ended
 		}
 	}()
-	if err := <-started; err != nil {
+	if err := <-startErr; err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", cmd.Path, err)
 	}
 	return c, nil
@@ -43,9 +43,9 @@ func (c *Child) Process() *os.Process { return c.cmd.Process }
 // Exited is closed when the process has ended.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
-// Ended says how the process ended, such as "signal: killed"; "" while it runs. A reaper of
-// this process's descendants can take the status first.
-func (c *Child) Ended() string {
+// ExitStatus returns the exit status of the process, such as "signal: killed"; "" while it runs, and "unknown" if a
+// reaper of this process's descendants has taken the status first.
+func (c *Child) ExitStatus() string {
 	select {
 	case <-c.exited:
 		if c.cmd.ProcessState == nil {

@@ -106,7 +106,7 @@ func (s *Server) awaitReady(ctx context.Context, namespace string) error {
 		err := s.ping(ctx, namespace)
 		select {
 		case <-s.Exited():
-			return errors.Join(fmt.Errorf("it has ended (%s)", s.Ended()), err)
+			return errors.Join(fmt.Errorf("it has ended (%s)", s.ExitStatus()), err)
 		default:
 		}
 		if err == nil {

@@ -30,7 +30,7 @@ const (
 // devServer is a running server of dev.
 type devServer interface {
 	Exited() <-chan struct{}
-	Ended() string
+	ExitStatus() string
 	Stop()
 }
 
@@ -69,11 +69,11 @@ func (c devChild) keep(ctx context.Context, s devServer, logger *slog.Logger) er
 			s.Stop()
 			return nil
 		}
-		cause := errors.New(s.Ended())
+		cause := errors.New(s.ExitStatus())
 		if time.Since(started) > steadyTime {
 			failures = 0
 		}
-		logger.Warn(c.name+" has ended and is started again", "how", s.Ended(), "log", c.log)
+		logger.Warn(c.name+" has ended and is started again", "how", s.ExitStatus(), "log", c.log)
 		ended := time.Now()
 		for s = nil; s == nil; {
 			if failures == maxRestarts {

@@ -20,7 +20,7 @@ type fakeServer struct {
 }
 
 func (s *fakeServer) Exited() <-chan struct{} { return s.exited }
-func (s *fakeServer) Ended() string           { return "signal: killed" }
+func (s *fakeServer) ExitStatus() string      { return "signal: killed" }
 func (s *fakeServer) Stop()                   { s.stopped = true }
 
 // TestDevChildStartsAgain: a server that ends is started again, after a pause that doubles,
