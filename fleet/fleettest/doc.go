@@ -1,4 +1,4 @@
-// Package fleettest is what the tests of the fleet share: a model that needs no
+// Package fleettest has what the tests of the fleet share: a model that needs no
 // memory ([Model]), a record of the calls that ran ([Record]), and a place to work ([New]).
 //
 // Files:

@@ -16,9 +16,9 @@ import (
 // that it is done. Its answer depends on the request only, so that any worker can
 // call it. Each call has a token of its own, [Token].
 type Model struct {
-	// Calls is how many calls a conversation has; those that were cut short count.
+	// Calls is the number of calls of a conversation; interrupted calls count.
 	Calls int
-	// Delay is how long it thinks before each answer.
+	// Delay is the wait before each answer.
 	Delay time.Duration
 	// Call returns a call that records the token.
 	Call func(token string) (tool, arguments string)

@@ -14,25 +14,25 @@ import (
 	"github.com/settle-agent/settle/fleet/pglog"
 )
 
-// Place is a database with a fleet's tables, and what works with them.
+// Place is a database with a fleet's tables, and the connections to it.
 type Place struct {
 	URL  string
 	Pool *pgxpool.Pool
 	Logs *pglog.Logs
-	// Index is what the database knows of the tasks.
+	// Index has the tasks.
 	Index *index.Index
-	// Engine is what the workers work with; nil if there are none.
+	// Engine gives tasks to workers; nil if there are none.
 	Engine fleet.Engine
 }
 
 // New makes a place on the server.
 func New(t testing.TB, server *pgtest.Server) *Place {
 	t.Helper()
-	return Migrated(t, server.URL(t))
+	return Migrate(t, server.URL(t))
 }
 
-// Migrated makes a database a place, or brings its tables up to date.
-func Migrated(t testing.TB, url string) *Place {
+// Migrate creates the tables of a fleet in a database, or updates them, and connects to it.
+func Migrate(t testing.TB, url string) *Place {
 	t.Helper()
 	if _, _, err := pglog.Migrate(t.Context(), pgtest.Connect(t, url)); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ type Record struct {
 	runs map[string]int
 }
 
-// toolName is what the tool is called.
+// toolName is the tool's name.
 const toolName = "work"
 
 // Call is for [Model].Call.

@@ -17,7 +17,7 @@ import (
 func TestExecutorFaults(t *testing.T) {
 	c := newCrew(t)
 	host := executortest.New(t, c.work)
-	c.executor = host.Way()
+	c.executor = host.DialCommand()
 	var gates []*gate
 	c.env = func() []string {
 		g := newGate(t, "unix", host.Socket)

@@ -130,7 +130,7 @@ func (n *network) cuts(server, at string) (all []fault) {
 func TestNetworkCuts(t *testing.T) {
 	c, n := newCrew(t), newNetwork(t)
 	host := executortest.New(t, c.work)
-	c.executor = host.Way()
+	c.executor = host.DialCommand()
 	c.within = n.join
 	u, err := url.Parse(c.place.URL)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestRollingUpgrade(t *testing.T) {
 		c.start()
 	}
 	time.Sleep(time.Second) // they are in the middle of turns
-	c.place = fleettest.Migrated(t, c.url)
+	c.place = fleettest.Migrate(t, c.url)
 	c.program = os.Args[0]
 	for _, p := range slices.Clone(c.all) {
 		p.signal(syscall.SIGTERM)

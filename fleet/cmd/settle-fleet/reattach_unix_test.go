@@ -47,7 +47,7 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	)
 	must(t, "", "migrate")
 	must(
-		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--executor", host.Way(), "-m",
+		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--executor", host.DialCommand(), "-m",
 		"openai/gpt-5.2", "work",
 	)
 	return r

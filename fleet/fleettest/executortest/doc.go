@@ -1,6 +1,6 @@
 // Package executortest gives a test an executor on another machine, as far as processes
 // can tell: a host that starts them for each connection, as sshd does. The test binary
-// is the executor and the way to it, see [Play].
+// is the executor and the proxy to it, see [Play].
 //
 // Files:
 //

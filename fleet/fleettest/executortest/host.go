@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// patience is how long executors may take to end after the test.
-const patience = time.Minute
+// endTimeout bounds the end of the executors after the test.
+const endTimeout = time.Minute
 
 // Host is a machine with executors.
 type Host struct {
-	// Socket is where it takes connections.
+	// Socket is the path of the socket that takes connections.
 	Socket string
 
 	t     *testing.T
@@ -36,13 +36,13 @@ type Host struct {
 // process has now. They have to end with the sessions that use them.
 func New(t *testing.T, dir string) *Host {
 	t.Helper()
-	short, err := os.MkdirTemp("/tmp", "settle-fleet-") // sockets have short names
+	socketDir, err := os.MkdirTemp("/tmp", "settle-fleet-") // sockets have short names
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
-	h := &Host{Socket: filepath.Join(short, "sshd"), t: t, dir: dir}
-	h.env = append(os.Environ(), "XDG_RUNTIME_DIR="+short, roleVar+"="+roleExecutor)
+	t.Cleanup(func() { _ = os.RemoveAll(socketDir) })
+	h := &Host{Socket: filepath.Join(socketDir, "sshd"), t: t, dir: dir}
+	h.env = append(os.Environ(), "XDG_RUNTIME_DIR="+socketDir, roleVar+"="+roleExecutor)
 	listener, err := net.Listen("unix", h.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +53,11 @@ func New(t *testing.T, dir string) *Host {
 	return h
 }
 
-// Way is a command that leads to the executor from a process in whose environment
+// DialCommand returns a command line that connects to the executor from a process in whose environment
 // [HostVar] is the host's socket, or one that leads there.
-func (h *Host) Way() string { return fmt.Sprintf("%s=%s exec %s", roleVar, roleWay, os.Args[0]) }
+func (h *Host) DialCommand() string {
+	return fmt.Sprintf("%s=%s exec %s", roleVar, roleProxy, os.Args[0])
+}
 
 // Executors returns the processes that run: executors, and those that lead to them from a later
 // connection.
@@ -106,7 +108,7 @@ func (h *Host) end() {
 	select {
 	case <-ended:
 		return
-	case <-time.After(patience):
+	case <-time.After(endTimeout):
 		h.t.Error("executors are left, though the sessions are closed")
 	}
 	for _, p := range h.Executors() {

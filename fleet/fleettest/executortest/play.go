@@ -20,26 +20,26 @@ import (
 
 // The variables that give a role to the test binary, executed again.
 const (
-	roleVar = "FLEET_HANDS_ROLE"
-	// HostVar names the socket of the host that a way leads to, or an address.
-	HostVar = "FLEET_HANDS_HOST"
+	roleVar = "FLEET_EXECUTOR_ROLE"
+	// HostVar names the socket of the host that a proxy connects to, or an address.
+	HostVar = "FLEET_EXECUTOR_HOST"
 )
 
 // The roles.
 const (
 	roleExecutor = "settle executor"
-	roleWay      = "way" // between the standard streams and a socket, as ssh is
+	roleProxy    = "proxy" // between the standard streams and a socket, as ssh is
 )
 
-// Play does what the process was started for, if that is an executor or a way to it, and
+// Play runs an executor, or a proxy to one, if the process was started as such, and then
 // ends it with exit, which is [os.Exit]. TestMain calls it first.
 func Play(exit func(int)) {
 	var err error
 	switch os.Getenv(roleVar) {
 	case roleExecutor:
 		err = runExecutor()
-	case roleWay:
-		err = way()
+	case roleProxy:
+		err = runProxy()
 	default:
 		return
 	}
@@ -50,8 +50,8 @@ func Play(exit func(int)) {
 	exit(0)
 }
 
-// keep is how long an executor keeps unclaimed results; ten minutes outside of tests.
-const keep = 15 * time.Second
+// keepDelay is the time for which an executor keeps unclaimed results; ten minutes outside of tests.
+const keepDelay = 15 * time.Second
 
 // runExecutor runs settle executor.
 func runExecutor() error {
@@ -78,7 +78,7 @@ func runExecutor() error {
 		Sockets:  filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "executor"),
 	}
 	stand, discard := o.Stand()
-	stand.Keep = keep
+	stand.Keep = keepDelay
 	defer func() { _ = discard() }() // a scratch directory
 	return stand.Run(context.Background(), standardStream{})
 }
@@ -90,12 +90,13 @@ func (standardStream) Read(data []byte) (int, error)  { return os.Stdin.Read(dat
 func (standardStream) Write(data []byte) (int, error) { return os.Stdout.Write(data) }
 func (standardStream) Close() error                   { _ = os.Stdin.Close(); return os.Stdout.Close() }
 
-func way() error {
-	network, at := "unix", os.Getenv(HostVar)
-	if !filepath.IsAbs(at) {
+// runProxy copies between the standard streams and the host.
+func runProxy() error {
+	network, address := "unix", os.Getenv(HostVar)
+	if !filepath.IsAbs(address) {
 		network = "tcp"
 	}
-	conn, err := net.Dial(network, at)
+	conn, err := net.Dial(network, address)
 	if err != nil {
 		return err
 	}
