@@ -77,7 +77,7 @@ func TestSeconds(t *testing.T) {
 	}
 	for _, seconds := range []float64{0, 0.001, 365 * 24 * 60 * 60} {
 		task, err := fleet.Task{Prompt: "work", Limits: fleet.Limits{Seconds: seconds}}.Complete()
-		if got := task.Limits.Of().Time.Seconds(); err != nil || got != seconds {
+		if got := task.Limits.SessionLimits().Time.Seconds(); err != nil || got != seconds {
 			t.Errorf("%g: %g, %v", seconds, got, err)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Masked returns the task as it may be stored (C15): mask takes keys out of what people
-// write, the prompt and the values of labels. A task with a key in a name, an address or a
+// Mask returns the task as it may be stored (C15): mask removes keys from the texts that people
+// write: the prompt and the values of labels. A task with a key in a name, an address or a
 // command would not work without it, and is an error.
-func (t Task) Masked(mask func(text string) string) (Task, error) {
+func (t Task) Mask(mask func(text string) string) (Task, error) {
 	type text struct{ of, is string }
 	fixed := []text{
 		{"session", t.Session},

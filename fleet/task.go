@@ -47,8 +47,8 @@ type Limits struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 }
 
-// Of returns the limits of a session's turns.
-func (l Limits) Of() settle.Limits {
+// SessionLimits returns the limits of a session's turns.
+func (l Limits) SessionLimits() settle.Limits {
 	return settle.Limits{Steps: l.Steps, Time: time.Duration(l.Seconds * float64(time.Second)), Tokens: l.Tokens}
 }
 

@@ -261,7 +261,7 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	if err != nil {
 		return t, err
 	}
-	return t.Masked(f.keys.String)
+	return t.Mask(f.keys.String)
 }
 
 // accepter takes tasks and sends them to Temporal.
