@@ -1,7 +1,7 @@
-// Package budget bounds what the tasks of a batch take together, on all workers:
+// Package budget bounds the usage of all tasks of a batch together, on all workers:
 //
-//	step ─► Spent: what the task has taken so far ─► one transaction for all tasks that report
-//	              └─► what the batch had left at the last one: nothing, and the turn ends
+//	step ─► Record: the task's usage so far ─► one transaction for all tasks that report
+//	              └─► the batch's budget at the last transaction is spent: the turn ends
 //
 // The count of a task is the maximum of its reports, so that a report can be repeated, and
 // the report of a dead worker counts. The usage of a request is known at its end: a batch
@@ -20,21 +20,21 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Budget is what a batch may take, and has.
+// Budget is the maximum usage of a batch, and its usage so far.
 type Budget struct {
 	Batch string `json:"batch"`
 	// Tokens counts input and output tokens, USD the price of requests; 0 is no limit.
 	Tokens int64   `json:"budget_tokens,omitempty"`
 	USD    float64 `json:"budget_usd,omitempty"`
-	// SpentTokens and SpentUSD are what its tasks have taken, and Unpriced how many of
-	// their requests had a price that is not known.
+	// SpentTokens and SpentUSD are the usage of its tasks, and Unpriced is the number of
+	// their requests with an unknown price.
 	SpentTokens int64   `json:"spent_tokens"`
 	SpentUSD    float64 `json:"spent_usd"`
 	Unpriced    int     `json:"unpriced,omitempty"`
 }
 
-// Spent returns how a turn ends for which there is nothing left; nil if there is.
-func (b Budget) Spent() *event.Cause {
+// EndCause returns the cause with which turns of the batch must end; nil if the budget has something left.
+func (b Budget) EndCause() *event.Cause {
 	switch {
 	case b.Tokens > 0 && b.SpentTokens >= b.Tokens:
 		return event.AbortLimit(
@@ -73,8 +73,8 @@ func Set(ctx context.Context, pool *pgxpool.Pool, b Budget) error {
 	return nil
 }
 
-// Of returns the budget of a batch; ok is false if it has none.
-func Of(ctx context.Context, pool *pgxpool.Pool, batch string) (b Budget, ok bool, err error) {
+// Get returns the budget of a batch; ok is false if it has none.
+func Get(ctx context.Context, pool *pgxpool.Pool, batch string) (b Budget, ok bool, err error) {
 	rows, err := pool.Query(ctx, `SELECT `+columns+` FROM settle_fleet.budget WHERE batch = $1`, batch)
 	if err == nil {
 		b, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Budget])

@@ -27,7 +27,7 @@ func place(t *testing.T, b budget.Budget) (meters [2]*budget.Meter, spent func()
 		t.Cleanup(meters[n].Close)
 	}
 	return meters, func() budget.Budget {
-		b, ok, err := budget.Of(t.Context(), pool, b.Batch)
+		b, ok, err := budget.Get(t.Context(), pool, b.Batch)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -42,7 +42,7 @@ func took(tokens int64, usd float64) event.Summary {
 
 func settle(t *testing.T, m *budget.Meter, batch, taskID string, sum event.Summary) *event.Cause {
 	t.Helper()
-	cause, err := m.Settle(t.Context(), batch, taskID, sum)
+	cause, err := m.Store(t.Context(), batch, taskID, sum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func TestReportsAtTheSameTime(t *testing.T) {
 	for n := range 8 {
 		wg.Go(func() {
 			for i := range 25 {
-				m[n%2].Spent("b", "u", took(int64(10*i+n), float64(i)))
-				_, err := m[(n+1)%2].Settle(
+				m[n%2].Record("b", "u", took(int64(10*i+n), float64(i)))
+				_, err := m[(n+1)%2].Store(
 					context.WithoutCancel(t.Context()),
 					"b",
 					"u",

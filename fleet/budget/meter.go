@@ -63,9 +63,9 @@ func (m *Meter) Close() {
 	<-m.ended
 }
 
-// Spent records the usage of a task so far. It does not wait. It returns the cause with
+// Record records the usage of a task so far. It does not wait. It returns the cause with
 // which the task's turn must end, by the known state of its batch; nil if it can continue.
-func (m *Meter) Spent(batch, taskID string, sum event.Summary) *event.Cause {
+func (m *Meter) Record(batch, taskID string, sum event.Summary) *event.Cause {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tasks[taskID] = report{batch, sum}
@@ -73,11 +73,11 @@ func (m *Meter) Spent(batch, taskID string, sum event.Summary) *event.Cause {
 	case m.kick <- struct{}{}:
 	default:
 	}
-	return m.known[batch].Spent()
+	return m.known[batch].EndCause()
 }
 
-// Settle is Spent that waits until what the task has taken is stored.
-func (m *Meter) Settle(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error) {
+// Store is Record that waits until the usage of the task is in the database.
+func (m *Meter) Store(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error) {
 	m.mu.Lock()
 	delete(m.tasks, taskID) // it is no more than that
 	m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *Meter) Settle(ctx context.Context, batch, taskID string, sum event.Summ
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.known[batch].Spent(), nil
+	return m.known[batch].EndCause(), nil
 }
 
 // run reports what tasks have taken until ctx ends.

@@ -11,11 +11,11 @@ import (
 
 // Budgets bound what the tasks of a batch take together.
 type Budgets interface {
-	// Spent records the usage of a task so far, without waiting, and returns the cause
+	// Record records the usage of a task so far, without waiting, and returns the cause
 	// with which it must end; nil if it can continue.
-	Spent(batch, taskID string, sum event.Summary) *event.Cause
-	// Settle is Spent that waits until what the task has taken is stored.
-	Settle(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error)
+	Record(batch, taskID string, sum event.Summary) *event.Cause
+	// Store is Record that waits until the usage of the task is in the database.
+	Store(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error)
 }
 
 // budgeted reports whether the task may have a budget.
@@ -29,7 +29,7 @@ func (r *run) guardBudget() error {
 	if !r.budgeted() {
 		return nil
 	}
-	cause, err := r.worker.config.Budgets.Settle(r.life, r.attempt.Task.Batch, r.attempt.TaskID, event.Summary{})
+	cause, err := r.worker.config.Budgets.Store(r.life, r.attempt.Task.Batch, r.attempt.TaskID, event.Summary{})
 	switch {
 	case err != nil:
 		return &unsettledError{err}
@@ -52,7 +52,7 @@ func (r *run) bound(c *settle.SessionConfig) {
 		c.Limits.Outside = func(turn event.Summary) *event.Cause {
 			sum := r.before
 			sum.Join(turn)
-			return r.worker.config.Budgets.Spent(r.attempt.Task.Batch, r.attempt.TaskID, sum)
+			return r.worker.config.Budgets.Record(r.attempt.Task.Batch, r.attempt.TaskID, sum)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (r *run) account(ctx context.Context, result *fleet.Result) {
 		return
 	}
 	a := r.attempt
-	if _, err := r.worker.config.Budgets.Settle(ctx, a.Task.Batch, a.TaskID, result.Summary); err != nil {
+	if _, err := r.worker.config.Budgets.Store(ctx, a.Task.Batch, a.TaskID, result.Summary); err != nil {
 		r.logger.Warn("what the task took may not count for its batch", "error", err)
 	}
 }

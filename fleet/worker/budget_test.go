@@ -68,7 +68,7 @@ func runBatch(t *testing.T, tasks, calls int) (statuses []fleet.TaskStatus, left
 	defer cancel()
 	statuses = p.Await(ctx, t)
 	stop()
-	left, _, err := budget.Of(t.Context(), p.Pool, "b")
+	left, _, err := budget.Get(t.Context(), p.Pool, "b")
 	if err != nil {
 		t.Fatal(err)
 	}

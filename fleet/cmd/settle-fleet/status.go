@@ -81,7 +81,7 @@ func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) er
 	if batch == "" {
 		return nil
 	}
-	b, ok, err := budget.Of(ctx, f.pool, batch)
+	b, ok, err := budget.Get(ctx, f.pool, batch)
 	if err != nil || !ok {
 		return err
 	}
