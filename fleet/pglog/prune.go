@@ -11,20 +11,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Pruned is what became of the sessions that began on a day.
-type Pruned struct {
+// PrunedDay is the result of [Prune] for the sessions that began on one day.
+type PrunedDay struct {
 	Day      time.Time
 	Sessions int64
 	// Kept says that they were kept, because some of them had something to do
 	// since the cutoff.
 	Kept bool
-	// Held is how many tasks of these sessions wait for a person, and keep the day.
+	// Held is the number of tasks of these sessions that wait for a person, and keep the day.
 	Held int64
 }
 
 // Prune drops the logs, tasks and results of the sessions that began on a day
 // before the cutoff, day by day, where none of them has done anything since then.
-func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pruned, err error) {
+func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []PrunedDay, err error) {
 	rows, err := pool.Query(
 		ctx,
 		`SELECT DISTINCT born FROM settle_fleet.session WHERE born < $1::date ORDER BY born`,
@@ -47,9 +47,9 @@ func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pru
 	return out, nil
 }
 
-func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p Pruned, err error) {
+func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p PrunedDay, err error) {
 	err = patiently(ctx, pool, 0, func(tx pgx.Tx) error {
-		p = Pruned{Day: day}
+		p = PrunedDay{Day: day}
 		// No worker can start a turn in them during this.
 		if _, err := tx.Exec(ctx, `SELECT FROM settle_fleet.session WHERE born = $1 FOR UPDATE`, day); err != nil {
 			return err

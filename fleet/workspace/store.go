@@ -103,10 +103,10 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 	return err
 }
 
-// NoneError says that a task has no checkpoint.
-type NoneError struct{ TaskID string }
+// NoCheckpointError reports that a task has no checkpoint.
+type NoCheckpointError struct{ TaskID string }
 
-func (e *NoneError) Error() string { return fmt.Sprintf("task %q has no checkpoint", e.TaskID) }
+func (e *NoCheckpointError) Error() string { return fmt.Sprintf("task %q has no checkpoint", e.TaskID) }
 
 // Get returns the checkpoint of a task, and writes its bundle.
 func (s Store) Get(ctx context.Context, taskID string, to io.Writer) (c fleet.Checkpoint, err error) {
@@ -114,7 +114,7 @@ func (s Store) Get(ctx context.Context, taskID string, to io.Writer) (c fleet.Ch
 	err = s.Pool.QueryRow(ctx, `SELECT detail, bundle FROM settle_fleet.checkpoint WHERE unit = $1`, taskID).
 		Scan(&c, &bundle)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return c, &NoneError{TaskID: taskID}
+		return c, &NoCheckpointError{TaskID: taskID}
 	}
 	if err != nil {
 		return c, fmt.Errorf("cannot find the checkpoint of task %q: %w", taskID, err)
