@@ -2,11 +2,11 @@
 // provider key, with a bucket for each key in Postgres:
 //
 //	turn ─► Enter ─► key's queue here ─► one transaction for all that wait ─► may be sent
-//	     ─► leave ─► what it took       ─► with the next transaction
+//	     ─► leave ─► the usage          ─► with the next transaction
 //	429  ─► Hold ─► the key's row and a notification ─► the limiters of all workers
 //
-// Nothing is asked for providers without limits; only holds are shared then. A key is
-// known by a hash (C15).
+// Requests to providers without limits do not wait; only holds are shared then. The
+// database knows a key by its hash (C15).
 //
 // Files:
 //

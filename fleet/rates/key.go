@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// maxAsked bounds how many requests one transaction lets through.
-	maxAsked = 1000
-	// retryDelay is how long to wait after the database has failed.
+	// maxRequests is the maximum number of requests that one transaction admits.
+	maxRequests = 1000
+	// retryDelay is the wait after a failure of the database.
 	retryDelay = 200 * time.Millisecond
 	// maxDelay is the maximum wait before the next query whether a request can be sent:
 	// limits can change in between.
 	maxDelay = 10 * time.Second
 )
 
-// Key is a provider's key in one worker.
+// Key has the waiting requests and the unreported usage of a provider's key in one worker.
 type Key struct {
 	rates        *Rates
 	provider, id string
 	limiter      *model.Limiter
-	kick         chan struct{}  // holds one token when there is something to ask or to say
-	held         chan time.Time // holds until when the key is held, for a report
+	kick         chan struct{}  // holds one token when requests wait or usage must be reported
+	holdUntil    chan time.Time // holds the end of the key's last hold until runHolds stores it
 
-	mu      sync.Mutex
-	waiting []*request
-	unsaid  use
+	mu         sync.Mutex
+	waiting    []*request
+	pendingUse use
 }
 
-// use is a report to the database.
+// use is the usage of a key that is reported to the database.
 type use struct {
-	// owed are tokens that requests took beyond those that were set aside.
+	// owed is the number of tokens that requests used beyond their reserve; it is below zero if they used less.
 	owed float64
-	// tokens is what responses took, so many of them.
+	// tokens is the number of tokens of the responses, and responses is the number of responses.
 	tokens    float64
 	responses int
 }
@@ -49,9 +49,9 @@ func (u *use) add(v use) {
 	u.responses += v.responses
 }
 
-// request is one that waits to be sent.
+// request is a request that waits to be sent.
 type request struct {
-	sent      chan float64 // gets how many tokens are set aside for it; has room for one
+	grant     chan float64 // receives the tokens reserved for the request when it may be sent; has room for one
 	abandoned bool         // no caller waits any more; guarded by Key.mu
 }
 
@@ -63,14 +63,14 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	if !k.rates.isLimited(k.provider) {
 		return func() {}, nil
 	}
-	r := &request{sent: make(chan float64, 1)}
+	r := &request{grant: make(chan float64, 1)}
 	k.mu.Lock()
 	k.waiting = append(k.waiting, r)
 	k.mu.Unlock()
 	k.wake()
 	select {
-	case aside := <-r.sent:
-		return func() { k.account(use{owed: -aside}) }, nil
+	case reserve := <-r.grant:
+		return func() { k.account(use{owed: -reserve}) }, nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-k.rates.life.Done():
@@ -80,8 +80,8 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	defer k.mu.Unlock()
 	r.abandoned = true
 	select {
-	case aside := <-r.sent:
-		k.unsaid.owed -= aside // it is not used
+	case reserve := <-r.grant:
+		k.pendingUse.owed -= reserve // it is not used
 	default:
 	}
 	return nil, err
@@ -96,7 +96,7 @@ func (k *Key) Spend(tokens int64) {
 
 func (k *Key) account(u use) {
 	k.mu.Lock()
-	k.unsaid.add(u)
+	k.pendingUse.add(u)
 	k.mu.Unlock()
 	k.wake()
 }
@@ -108,7 +108,7 @@ func (k *Key) wake() {
 	}
 }
 
-// run lets requests through until the worker ends.
+// run admits requests until the worker ends.
 func (k *Key) run() {
 	retryTimer := time.NewTimer(maxDelay)
 	defer retryTimer.Stop()
@@ -119,50 +119,50 @@ func (k *Key) run() {
 		case <-k.rates.life.Done():
 			return
 		}
-		retryTimer.Reset(k.turn())
+		retryTimer.Reset(k.exchange())
 	}
 }
 
-// turn asks for those who wait and says what others took; it returns when to do so
-// again at the latest.
-func (k *Key) turn() time.Duration {
+// exchange asks the database to admit the waiting requests and reports the pending usage. It
+// returns the maximum wait before the next exchange.
+func (k *Key) exchange() time.Duration {
 	k.mu.Lock()
 	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.abandoned })
-	requests, unsaid := min(len(k.waiting), maxAsked), k.unsaid
-	k.unsaid = use{}
+	requests, pending := min(len(k.waiting), maxRequests), k.pendingUse
+	k.pendingUse = use{}
 	k.mu.Unlock()
-	if requests == 0 && unsaid == (use{}) {
+	if requests == 0 && pending == (use{}) {
 		return maxDelay
 	}
 	if !k.rates.isLimited(k.provider) { // not any more
-		k.let(requests, 0)
+		k.admit(requests, 0)
 		return maxDelay
 	}
-	granted, aside, wait, err := k.ask(requests, unsaid)
+	grants, reserve, wait, err := k.ask(requests, pending)
 	if err != nil {
 		k.mu.Lock()
-		k.unsaid.add(unsaid)
+		k.pendingUse.add(pending)
 		k.mu.Unlock()
 		return retryDelay
 	}
-	k.let(granted, aside)
-	if requests > granted {
+	k.admit(grants, reserve)
+	if requests > grants {
 		return min(wait, maxDelay)
 	}
 	return maxDelay
 }
 
-// let lets the first requests through.
-func (k *Key) let(granted int, aside float64) {
+// admit lets the first waiting requests pass, as many as grants, each with a reserve of tokens.
+func (k *Key) admit(grants int, reserve float64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for ; granted > 0 && len(k.waiting) > 0; granted-- {
+	for ; grants > 0 && len(k.waiting) > 0; grants-- {
 		r := k.waiting[0]
 		k.waiting = k.waiting[1:]
 		if r.abandoned {
-			k.unsaid.owed -= aside
+			k.pendingUse.owed -= reserve
 		} else {
-			r.sent <- aside // has room
+			r.grant <- reserve // has room
 		}
 	}
 }
@@ -189,8 +189,9 @@ RETURNING n.n, CASE WHEN n.flow IS NULL THEN 0 ELSE n.mean END,
 	coalesce(greatest(extract(epoch FROM nullif(n.held, '-infinity') - n.at)::float8,
 		(1 - (n.requests - n.n)) / n.rate, (1 - (n.tokens - n.n * n.mean)) / n.flow, 0.001), 1)`
 
-// ask asks for requests, and says what others took beyond what was set aside.
-func (k *Key) ask(n int, u use) (granted int, aside float64, wait time.Duration, err error) {
+// ask asks the database for n requests and reports usage. It returns the number of requests that
+// may be sent, the tokens reserved for each of them, and the wait before more may be.
+func (k *Key) ask(n int, u use) (grants int, reserve float64, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(k.rates.life, loadTimeout)
 	defer cancel()
 	if _, err := k.rates.pool.Exec(ctx, `INSERT INTO settle_fleet.key (id, provider) SELECT $1, $2
@@ -199,45 +200,45 @@ func (k *Key) ask(n int, u use) (granted int, aside float64, wait time.Duration,
 	}
 	var seconds float64
 	if err := k.rates.pool.QueryRow(ctx, take, k.id, n, u.owed, u.tokens, u.responses).
-		Scan(&granted, &aside, &seconds); err != nil {
+		Scan(&grants, &reserve, &seconds); err != nil {
 		return 0, 0, 0, fmt.Errorf("cannot take from the key's bucket: %w", err)
 	}
-	return granted, aside, time.Duration(seconds * float64(time.Second)), nil
+	return grants, reserve, time.Duration(seconds * float64(time.Second)), nil
 }
 
-// tell has all workers hold the key. It does not wait: the last word counts.
-func (k *Key) tell(until time.Time) {
+// announceHold has all workers hold the key until a time, the latest one of all calls. It does not wait.
+func (k *Key) announceHold(until time.Time) {
 	for {
 		select {
-		case k.held <- until:
+		case k.holdUntil <- until:
 			return
 		default:
 		}
 		select {
-		case earlier := <-k.held:
-			if earlier.After(until) {
-				until = earlier
+		case previous := <-k.holdUntil:
+			if previous.After(until) {
+				until = previous
 			}
 		default:
 		}
 	}
 }
 
-// runHolds says until when the key is held.
+// runHolds stores the holds of the key until the worker ends.
 func (k *Key) runHolds() {
 	for {
 		select {
-		case until := <-k.held:
-			k.say(until)
+		case until := <-k.holdUntil:
+			k.storeHold(until)
 		case <-k.rates.life.Done():
 			return
 		}
 	}
 }
 
-// say writes a hold down and notifies the other workers. One that cannot be written is
-// this worker's alone.
-func (k *Key) say(until time.Time) {
+// storeHold stores a hold in the database and notifies the other workers. If it cannot be stored,
+// only this worker holds the key.
+func (k *Key) storeHold(until time.Time) {
 	ctx, cancel := context.WithTimeout(k.rates.life, loadTimeout)
 	defer cancel()
 	_, _ = k.rates.pool.Exec(ctx, `WITH k AS (

@@ -10,7 +10,7 @@ import (
 // Wrap has a provider's requests wait for the key's limits, after its own bound.
 func (k *Key) Wrap(p model.Provider) model.Provider { return &provider{Provider: p, key: k} }
 
-// provider is one whose requests are counted.
+// provider is a provider whose requests wait for the key's limits and whose usage is recorded.
 type provider struct {
 	model.Provider
 	key *Key
@@ -18,18 +18,18 @@ type provider struct {
 
 // Enter implements [model.Gate].
 func (p *provider) Enter(ctx context.Context) (leave func(), err error) {
-	outer := func() {}
+	leaveGate := func() {}
 	if gate, ok := p.Provider.(model.Gate); ok {
-		if outer, err = gate.Enter(ctx); err != nil {
+		if leaveGate, err = gate.Enter(ctx); err != nil {
 			return nil, err
 		}
 	}
-	inner, err := p.key.Enter(ctx)
+	leaveKey, err := p.key.Enter(ctx)
 	if err != nil {
-		outer()
+		leaveGate()
 		return nil, err
 	}
-	return func() { inner(); outer() }, nil
+	return func() { leaveKey(); leaveGate() }, nil
 }
 
 // Stream implements [model.Provider].
@@ -55,8 +55,8 @@ func (p *provider) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 
 // URL implements [model.Locator] where the provider does.
 func (p *provider) URL() string {
-	if at, ok := p.Provider.(model.Locator); ok {
-		return at.URL()
+	if locator, ok := p.Provider.(model.Locator); ok {
+		return locator.URL()
 	}
 	return ""
 }

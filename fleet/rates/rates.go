@@ -22,7 +22,7 @@ import (
 // held: the key and for how many seconds.
 const channel = "settle_fleet_rate"
 
-// Limit bounds what is asked of a provider with each key.
+// Limit bounds the requests to a provider with each key.
 type Limit struct {
 	Provider string `json:"provider"`
 	// Requests and Tokens are maximum numbers per minute; 0 is no limit. Tokens counts
@@ -66,13 +66,13 @@ func List(ctx context.Context, pool *pgxpool.Pool) ([]Limit, error) {
 	return nil, fmt.Errorf("cannot list the limits of providers: %w", err)
 }
 
-// Rates are the limits as one worker keeps them. Its methods may be called by several
+// Rates has the limits of providers in one worker. Its methods may be called by several
 // goroutines.
 type Rates struct {
 	pool  *pgxpool.Pool
 	life  context.Context //nolint:containedctx // it is the worker's
 	stop  context.CancelFunc
-	ended sync.WaitGroup
+	loops sync.WaitGroup
 
 	mu      sync.Mutex
 	limited map[string]bool // providers with limits
@@ -80,7 +80,7 @@ type Rates struct {
 	holds   map[string]time.Time // by key, also for keys without a user here
 }
 
-// Open returns the limits in the pool's database. The caller closes them, before the
+// Open returns the limits of the pool's database. The caller closes them, before the
 // pool.
 func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 	r := &Rates{pool: pool, keys: map[string]*Key{}, holds: map[string]time.Time{}}
@@ -88,9 +88,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	r.ended.Go(func() {
+	r.loops.Go(func() {
 		pgnotify.Listen(
-			r.life, pool.Config().ConnConfig, pgnotify.Listener{Channel: channel, Begin: r.catchUp, Payload: r.hear},
+			r.life, pool.Config().ConnConfig, pgnotify.Listener{Channel: channel, Begin: r.catchUp, Payload: r.onNotification},
 		)
 	})
 	return r, nil
@@ -99,7 +99,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 // Close ends the goroutines of the limits. It refuses all waiting callers.
 func (r *Rates) Close() {
 	r.stop()
-	r.ended.Wait()
+	r.loops.Wait()
 }
 
 // load reads which providers have limits.
@@ -116,12 +116,12 @@ func (r *Rates) load(ctx context.Context) error {
 	defer r.mu.Unlock()
 	r.limited = limited
 	for _, k := range r.keys {
-		k.wake() // who waits for a limit that is gone
+		k.wake() // requests may wait for a limit that was removed
 	}
 	return nil
 }
 
-// catchUp reads what may have been notified before.
+// catchUp reads the limits and holds whose notifications may have been lost.
 func (r *Rates) catchUp(ctx context.Context) {
 	if r.load(ctx) != nil {
 		return // the connection is lost; there will be another
@@ -138,13 +138,13 @@ func (r *Rates) catchUp(ctx context.Context) {
 	_, _ = pgx.ForEachRow(rows, []any{&id, &seconds}, func() error { r.hold(id, seconds); return nil })
 }
 
-// hear acts on a notification.
-func (r *Rates) hear(payload string) {
-	id, text, held := strings.Cut(payload, " ")
-	if !held {
+// onNotification applies a notification: a hold of a key, or a change of limits.
+func (r *Rates) onNotification(payload string) {
+	id, text, isHold := strings.Cut(payload, " ")
+	if !isHold {
 		ctx, cancel := context.WithTimeout(r.life, loadTimeout)
 		defer cancel()
-		_ = r.load(ctx) // what is not heard now is read with the next connection
+		_ = r.load(ctx) // after an error, the next connection reads the limits
 		return
 	}
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
@@ -155,7 +155,7 @@ func (r *Rates) hear(payload string) {
 // loadTimeout bounds the reading of limits.
 const loadTimeout = 10 * time.Second
 
-// hold holds the sessions of this worker that use the key.
+// hold holds the requests of this worker that use the key.
 func (r *Rates) hold(id string, seconds float64) {
 	now := time.Now()
 	until := now.Add(time.Duration(seconds * float64(time.Second)))
@@ -186,17 +186,17 @@ func (r *Rates) Key(provider, id string, l *model.Limiter) *Key {
 		return k
 	}
 	k := &Key{
-		rates:    r,
-		provider: provider,
-		id:       id,
-		limiter:  l,
-		kick:     make(chan struct{}, 1),
-		held:     make(chan time.Time, 1),
+		rates:     r,
+		provider:  provider,
+		id:        id,
+		limiter:   l,
+		kick:      make(chan struct{}, 1),
+		holdUntil: make(chan time.Time, 1),
 	}
-	l.OnHold = k.tell
+	l.OnHold = k.announceHold
 	r.keys[id] = k
 	l.Join(r.holds[id])
-	r.ended.Go(k.run)
-	r.ended.Go(k.runHolds)
+	r.loops.Go(k.run)
+	r.loops.Go(k.runHolds)
 	return k
 }

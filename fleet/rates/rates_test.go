@@ -197,8 +197,8 @@ func TestStreamCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if k.unsaid != (use{owed: 35, tokens: 35, responses: 1}) {
-			t.Errorf("%+v", k.unsaid)
+		if k.pendingUse != (use{owed: 35, tokens: 35, responses: 1}) {
+			t.Errorf("%+v", k.pendingUse)
 		}
 	})
 }
