@@ -21,8 +21,8 @@ const (
 	outcomeAttribute = "SettleOutcome" // of the last task
 )
 
-// started are the attributes of a session that begins with a task.
-func started(ref index.Ref) temporal.SearchAttributes {
+// startAttributes returns the attributes of a session that begins with a task.
+func startAttributes(ref index.Ref) temporal.SearchAttributes {
 	updates := []temporal.SearchAttributeUpdate{
 		temporal.NewSearchAttributeKeyKeyword(tenantAttribute).ValueSet(ref.Tenant),
 		temporal.NewSearchAttributeKeyKeyword(stateAttribute).ValueSet("open"),
@@ -36,8 +36,8 @@ func started(ref index.Ref) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(updates...)
 }
 
-// ended are the changes at the end of a session's workflow.
-func ended(outcome event.Outcome) []temporal.SearchAttributeUpdate {
+// endAttributes returns the changes of the attributes at the end of a session's workflow.
+func endAttributes(outcome event.Outcome) []temporal.SearchAttributeUpdate {
 	updates := []temporal.SearchAttributeUpdate{
 		temporal.NewSearchAttributeKeyKeyword(stateAttribute).ValueSet("ended"),
 	}
@@ -47,12 +47,12 @@ func ended(outcome event.Outcome) []temporal.SearchAttributeUpdate {
 	return updates
 }
 
-// register has the namespace know the search attributes, and reports whether it does.
-func (e *Engine) register(ctx context.Context) bool {
-	e.attributes.Lock()
-	defer e.attributes.Unlock()
-	if e.registered || e.refused {
-		return e.registered
+// registerAttributes adds the search attributes to the namespace, and reports whether it has them.
+func (e *Engine) registerAttributes(ctx context.Context) bool {
+	e.attributesMu.Lock()
+	defer e.attributesMu.Unlock()
+	if e.hasAttributes || e.attributesRefused {
+		return e.hasAttributes
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -79,16 +79,16 @@ func (e *Engine) register(ctx context.Context) bool {
 			return false
 		}
 	}
-	e.registered = true
+	e.hasAttributes = true
 	return true
 }
 
-// refuseAttributes notes that the namespace does not take the search attributes.
+// refuseAttributes notes that the search attributes cannot be added to the namespace.
 func (e *Engine) refuseAttributes(err error) {
 	if unreachable(err) {
 		return // the next call tries again
 	}
-	e.refused = true
+	e.attributesRefused = true
 	e.logger.Warn(
 		"the namespace has no search attributes for sessions; add them as docs/fleet-temporal.md says", "error", err,
 	)

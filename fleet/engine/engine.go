@@ -40,8 +40,8 @@ type Options struct {
 	// Queue is the task queue of the tasks that are submitted, and of the workers; "" means
 	// [DefaultQueue].
 	Queue string
-	// Silence is how long a turn may be without a heartbeat before another worker runs it; 0
-	// means [DefaultSilence]. It is that of sessions whose workflow this engine starts.
+	// Silence is the time without a heartbeat of a turn after which another worker runs the turn; 0
+	// means [DefaultSilence]. It counts for sessions whose workflow this engine starts.
 	Silence time.Duration
 	// Deployment names the worker deployment, if its workers are versioned, and Build the version
 	// of this program.
@@ -49,9 +49,9 @@ type Options struct {
 	Logger            *slog.Logger
 }
 
-// Engine is the engine. Its methods may be called by several goroutines.
+// Engine runs tasks on Temporal. Its methods may be called by several goroutines.
 type Engine struct {
-	// Index is what Postgres knows of the tasks.
+	// Index has the tasks in Postgres.
 	Index *index.Index
 
 	options  Options
@@ -60,11 +60,11 @@ type Engine struct {
 	database *pgx.ConnConfig
 	logger   *slog.Logger
 
-	attributes          sync.Mutex
-	registered, refused bool // whether the namespace has the search attributes
+	attributesMu                     sync.Mutex
+	hasAttributes, attributesRefused bool // whether the namespace has the search attributes
 
-	looking sync.Mutex // held by SendLost
-	looked  string     // the last session that it has looked at; at first, any text
+	lostMu      sync.Mutex // held by SendLost
+	lastSession string     // the last session that SendLost has checked; at first, any text
 }
 
 var _ fleet.Engine = (*Engine)(nil)
@@ -80,7 +80,7 @@ func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
 	return &Engine{
 		Index: index.Open(
 			pool,
-		), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger, looked: rand.Text(),
+		), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger, lastSession: rand.Text(),
 	}
 }
 
@@ -90,18 +90,18 @@ func (e *Engine) Queue() string { return e.options.Queue }
 // Submit implements [fleet.Engine]. If Temporal cannot be reached, the tasks are accepted all
 // the same, and a worker sends them later.
 func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (int, error) {
-	fresh, err := e.Accept(ctx, tasks)
+	newIDs, err := e.Accept(ctx, tasks)
 	if err == nil {
-		if err := e.Send(ctx, fresh); err != nil {
-			e.logger.Warn("cannot send tasks to Temporal; a worker sends them later", "tasks", len(fresh), "error", err)
+		if err := e.Send(ctx, newIDs); err != nil {
+			e.logger.Warn("cannot send tasks to Temporal; a worker sends them later", "tasks", len(newIDs), "error", err)
 		}
 	}
-	return len(fresh), err
+	return len(newIDs), err
 }
 
-// Accept makes tasks durable that are complete, all or none, and returns the ids of those
-// that were not known. [Engine.Send] sends them to Temporal.
-func (e *Engine) Accept(ctx context.Context, tasks []fleet.Task) (fresh []string, err error) {
+// Accept makes complete tasks durable, all or none, and returns the ids
+// of the new ones. [Engine.Send] sends them to Temporal.
+func (e *Engine) Accept(ctx context.Context, tasks []fleet.Task) (newIDs []string, err error) {
 	return e.Index.Accept(ctx, e.options.Queue, tasks)
 }
 
@@ -126,7 +126,7 @@ func (e *Engine) Cancel(ctx context.Context, taskID, by string) (bool, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err = e.client.SignalWorkflow(call, workflowID(c.Queue, session(taskID)), "", cancelSignal, taskID)
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		e.logger.Warn(
 			"cannot cancel the turn in Temporal; its worker is notified all the same", "task", taskID, "error", err,
 		)
@@ -134,8 +134,8 @@ func (e *Engine) Cancel(ctx context.Context, taskID, by string) (bool, error) {
 	return true, nil
 }
 
-// missing reports whether Temporal does not have what it was asked for, or has it no more.
-func missing(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
+// isNotFound reports whether the error says that Temporal does not have the workflow, activity or schedule.
+func isNotFound(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
 
 // session returns the session of a task.
 func session(taskID string) string {

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// lostDelay is how often, on average, a worker looks for tasks that Temporal was sent and does not have, and how
-	// old their last change is. A power cut of Temporal's development server loses them.
+	// lostDelay is the average wait between two searches of a worker for tasks that Temporal was sent and does not
+	// have, and the minimum age of the last change of such a task. A power cut of Temporal's development server loses
+	// tasks.
 	lostDelay = 5 * time.Minute
-	// maxLooks is how many sessions a worker asks Temporal for at a time.
+	// maxLooks is the number of sessions that a worker asks Temporal for in one search.
 	maxLooks = 200
 )
 
@@ -35,26 +36,26 @@ func (e *Engine) watchLost(ctx context.Context) {
 // end. SendLost returns how many tasks that are. It looks at a part of the sessions, and the next call at those that
 // follow; each worker begins somewhere else.
 func (e *Engine) SendLost(ctx context.Context, idle time.Duration) (tasks int64, err error) {
-	e.looking.Lock()
-	defer e.looking.Unlock()
-	sessions, err := e.Index.IdleSessions(ctx, e.options.Queue, idle, e.looked, maxLooks)
+	e.lostMu.Lock()
+	defer e.lostMu.Unlock()
+	sessions, err := e.Index.IdleSessions(ctx, e.options.Queue, idle, e.lastSession, maxLooks)
 	if err != nil {
 		return 0, err
 	}
 	for _, session := range sessions {
-		e.looked = session
-		latest, err := e.latest(ctx, session)
+		e.lastSession = session
+		execution, err := e.latestWorkflow(ctx, session)
 		if err != nil {
 			return tasks, err
 		}
 		var n int64
-		switch latest.GetStatus() {
+		switch execution.GetStatus() {
 		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:
 			continue
 		case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED,
 			enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 			n, err = e.Index.Abandon(ctx, index.Abandonment{
-				Queue: e.options.Queue, Session: session, By: byTermination, Before: latest.GetCloseTime().AsTime(),
+				Queue: e.options.Queue, Session: session, By: byTermination, Before: execution.GetCloseTime().AsTime(),
 			})
 		default:
 			n, err = e.Index.Resend(ctx, e.options.Queue, session)

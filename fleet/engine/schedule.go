@@ -24,13 +24,13 @@ const (
 )
 
 const (
-	// catchUp is how late a run may be that Temporal could not start in time.
-	catchUp = 10 * time.Minute
+	// catchUpWindow is the maximum delay of a run that Temporal could not start in time.
+	catchUpWindow = 10 * time.Minute
 	// submitTimeout bounds one attempt to submit, and maxSubmitDelay the pause before the next.
 	submitTimeout, maxSubmitDelay = 30 * time.Second, time.Minute
 )
 
-// Schedule is a schedule as Postgres and Temporal know it.
+// Schedule is a schedule with its state in Temporal.
 type Schedule struct {
 	index.Schedule
 
@@ -49,11 +49,11 @@ func (e *Engine) Schedule(ctx context.Context, s index.Schedule) error {
 		return err
 	}
 	s.Queue = e.options.Queue
-	free, err := e.Index.AddSchedule(ctx, s)
+	isFree, err := e.Index.AddSchedule(ctx, s)
 	if err != nil {
 		return err
 	}
-	if !free {
+	if !isFree {
 		return fmt.Errorf(
 			"cannot create schedule %q: there is one; delete it first (settle-fleet schedule delete)", s.Name,
 		)
@@ -65,13 +65,13 @@ func (e *Engine) Schedule(ctx context.Context, s index.Schedule) error {
 		}
 	}
 	if err != nil {
-		_, undone := e.Index.RemoveSchedule(context.WithoutCancel(ctx), s.Name)
-		return errors.Join(fmt.Errorf("cannot create schedule %q in Temporal: %w", s.Name, err), undone)
+		_, undoErr := e.Index.RemoveSchedule(context.WithoutCancel(ctx), s.Name)
+		return errors.Join(fmt.Errorf("cannot create schedule %q in Temporal: %w", s.Name, err), undoErr)
 	}
 	return nil
 }
 
-// createSchedule has Temporal know a schedule.
+// createSchedule creates a schedule in Temporal.
 func (e *Engine) createSchedule(ctx context.Context, s index.Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -83,11 +83,11 @@ func (e *Engine) createSchedule(ctx context.Context, s index.Schedule) error {
 	}
 	id := scheduleID(s.Queue, s.Name)
 	_, err := e.client.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID: id, Spec: spec, CatchupWindow: catchUp, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		ID: id, Spec: spec, CatchupWindow: catchUpWindow, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		Action: &client.ScheduleWorkflowAction{
 			ID: id, Workflow: scheduleWorkflow, Args: []any{s.Name}, TaskQueue: s.Queue,
 			WorkflowTaskTimeout: decisionTimeout, StaticSummary: "schedule " + s.Name,
-			Priority: temporal.Priority{PriorityKey: urgent},
+			Priority: temporal.Priority{PriorityKey: urgentPriority},
 		},
 	})
 	return err
@@ -113,7 +113,7 @@ func (e *Engine) deleteSchedule(ctx context.Context, s index.Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := e.client.ScheduleClient().GetHandle(ctx, scheduleID(s.Queue, s.Name)).Delete(ctx)
-	if missing(err) {
+	if isNotFound(err) {
 		return nil
 	}
 	return err
@@ -124,27 +124,27 @@ func (e *Engine) Schedules(ctx context.Context) ([]Schedule, error) {
 	if err := pglog.Need(ctx, e.pool, pglog.SchedulesVersion); err != nil {
 		return nil, err
 	}
-	known, err := e.Index.Schedules(ctx)
+	stored, err := e.Index.Schedules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Schedule, len(known))
-	for n, s := range known {
-		all[n].Schedule = s
-		if err := e.describe(ctx, &all[n]); err != nil {
+	schedules := make([]Schedule, len(stored))
+	for n, s := range stored {
+		schedules[n].Schedule = s
+		if err := e.describe(ctx, &schedules[n]); err != nil {
 			return nil, fmt.Errorf("cannot ask Temporal for schedule %q: %w", s.Name, err)
 		}
 	}
-	return all, nil
+	return schedules, nil
 }
 
-// describe completes a schedule with what Temporal knows of it.
+// describe sets the fields of a schedule that come from Temporal.
 func (e *Engine) describe(ctx context.Context, s *Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d, err := e.client.ScheduleClient().GetHandle(ctx, scheduleID(s.Queue, s.Name)).Describe(ctx)
 	switch {
-	case missing(err):
+	case isNotFound(err):
 		s.Missing = true
 	case err != nil:
 		return err
@@ -154,13 +154,13 @@ func (e *Engine) describe(ctx context.Context, s *Schedule) error {
 	return nil
 }
 
-// restoreSchedules has Temporal know the schedules that it has lost.
+// restoreSchedules creates the schedules again that Temporal has lost.
 func (e *Engine) restoreSchedules(ctx context.Context) error {
-	all, err := e.Schedules(ctx)
+	schedules, err := e.Schedules(ctx)
 	if errors.As(err, new(*pglog.VersionError)) { // of an older schema, which has none
 		return nil
 	}
-	for _, s := range all {
+	for _, s := range schedules {
 		if s.Missing {
 			err = errors.Join(err, e.createSchedule(ctx, s.Schedule))
 		}
@@ -188,11 +188,11 @@ func (e *Engine) submitScheduled(ctx context.Context, name, workflow string) (ta
 	if err != nil {
 		return "", err
 	}
-	at, found := strings.CutPrefix(workflow, scheduleID(e.options.Queue, name)+"-")
+	runTime, found := strings.CutPrefix(workflow, scheduleID(e.options.Queue, name)+"-")
 	if s == nil || !found {
 		return "", temporal.NewNonRetryableApplicationError("there is no schedule "+name, "unknown", nil)
 	}
-	s.Task.Session, s.Task.Input = name+"-"+strings.ReplaceAll(at, ":", ""), ""
+	s.Task.Session, s.Task.Input = name+"-"+strings.ReplaceAll(runTime, ":", ""), ""
 	task, err := s.Task.Complete()
 	if err != nil {
 		return "", temporal.NewNonRetryableApplicationError(

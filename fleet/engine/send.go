@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// sendSize is how many tasks are taken from the outbox at a time, and maxCalls how many
-	// signals are under way.
+	// sendSize is the number of tasks that are taken from the outbox at a time, and maxCalls the maximum
+	// number of concurrent signals.
 	sendSize, maxCalls = 200, 16
-	// sendDelay is how often a worker looks for tasks that nobody has sent.
+	// sendDelay is the wait between two searches of a worker for tasks that were not sent.
 	sendDelay = time.Second
-	// decisionTimeout is how long Temporal waits for a worker that decides what a session does
+	// decisionTimeout is the time that Temporal waits for a worker that decides what a session does
 	// next. That takes milliseconds, unless the worker has died.
 	decisionTimeout = 3 * time.Second
 )
@@ -44,7 +44,7 @@ func (e *Engine) Send(ctx context.Context, ids []string) error {
 			return err
 		}
 	}
-	if _, err := e.sendSome(ctx); err != nil {
+	if _, err := e.sendPart(ctx); err != nil {
 		e.logger.Warn("cannot send earlier tasks to Temporal; they are sent again", "error", err)
 	}
 	return nil
@@ -53,11 +53,11 @@ func (e *Engine) Send(ctx context.Context, ids []string) error {
 // sendDue sends what is left in the outbox, until ctx ends.
 func (e *Engine) sendDue(ctx context.Context) {
 	for ctx.Err() == nil {
-		some, err := e.sendSome(ctx)
+		sentAny, err := e.sendPart(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.logger.Warn("cannot send tasks to Temporal; they are sent again", "error", err)
 		}
-		if err == nil && some {
+		if err == nil && sentAny {
 			continue
 		}
 		select {
@@ -67,8 +67,8 @@ func (e *Engine) sendDue(ctx context.Context) {
 	}
 }
 
-// sendSome sends a part of the outbox, and reports whether it had anything.
-func (e *Engine) sendSome(ctx context.Context) (bool, error) {
+// sendPart sends a part of the outbox, and reports whether there was a task to send.
+func (e *Engine) sendPart(ctx context.Context) (bool, error) {
 	parcels, err := e.Index.TakeDue(ctx, sendSize)
 	if err != nil || len(parcels) == 0 {
 		return false, err
@@ -76,13 +76,13 @@ func (e *Engine) sendSome(ctx context.Context) (bool, error) {
 	return true, e.deliver(ctx, parcels)
 }
 
-// deliver sends parcels, some at a time, and removes from the outbox what Temporal has. A parcel that Temporal
+// deliver sends parcels, maxCalls at a time, and removes the sent tasks from the outbox. A parcel that Temporal
 // refuses does not stop the others.
 func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 	var mu sync.Mutex
 	var sent []index.Parcel
 	var failures []error
-	unreached := false // Temporal does not answer
+	isDown := false // Temporal does not answer
 	next := make(chan index.Parcel, len(parcels))
 	for _, p := range parcels {
 		next <- p // has room
@@ -93,7 +93,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 		calls.Go(func() { // ends with the parcels; a call is bounded
 			for p := range next {
 				mu.Lock()
-				stop := unreached
+				stop := isDown
 				mu.Unlock()
 				if stop {
 					return
@@ -101,7 +101,7 @@ func (e *Engine) deliver(ctx context.Context, parcels []index.Parcel) error {
 				err := e.signal(ctx, p)
 				mu.Lock()
 				if err != nil {
-					failures, unreached = append(failures, err), unreached || unreachable(err)
+					failures, isDown = append(failures, err), isDown || unreachable(err)
 				} else {
 					sent = append(sent, p)
 				}
@@ -124,14 +124,14 @@ func summary(failures []error) error {
 	return fmt.Errorf("%w; %d other sessions failed, too", failures[0], len(failures)-1)
 }
 
-// signal has the session's workflow learn of its tasks, and starts it if there is none. The
-// first task is enough: when it has ended, Postgres says which one is next.
+// signal signals the session's workflow, and starts it if there is none. The signal has only the
+// first task: when it has ended, Postgres has the next one.
 func (e *Engine) signal(ctx context.Context, p index.Parcel) error {
 	if p.Known {
 		return nil
 	}
 	ref := p.Refs[0]
-	attributes := e.register(ctx)
+	attributes := e.registerAttributes(ctx)
 	err := e.signalWith(ctx, p, ref, attributes)
 	if invalid := (*serviceerror.InvalidArgument)(nil); attributes && errors.As(err, &invalid) {
 		// The namespace does not have the search attributes yet: servers learn of new ones with
@@ -154,7 +154,7 @@ func (e *Engine) signalWith(ctx context.Context, p index.Parcel, ref index.Ref, 
 		Priority:            temporal.Priority{FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight},
 	}
 	if attributes {
-		o.TypedSearchAttributes = started(ref)
+		o.TypedSearchAttributes = startAttributes(ref)
 	}
 	_, err := e.client.SignalWithStartWorkflow(
 		ctx, workflowID(p.Queue, p.Session), taskSignal, ref, o, sessionWorkflow,
@@ -163,8 +163,8 @@ func (e *Engine) signalWith(ctx context.Context, p index.Parcel, ref index.Ref, 
 	return err
 }
 
-// maxFairnessKey is how many bytes Temporal takes as a fairness key, and keyPrefix how many of a longer name are left
-// in its key, for people.
+// maxFairnessKey is the maximum size of a fairness key in bytes, and keyPrefix the number of bytes of a longer name
+// that its key keeps, for people.
 const maxFairnessKey, keyPrefix = 64, 40
 
 // fairnessKey is the tenant's name. A name that is too long for Temporal has its beginning and a hash as key.
@@ -198,7 +198,7 @@ func (e *Engine) Recover(ctx context.Context) (tasks int64, err error) {
 		return tasks, err
 	}
 	for {
-		if some, err := e.sendSome(ctx); err != nil || !some {
+		if sentAny, err := e.sendPart(ctx); err != nil || !sentAny {
 			return tasks, err
 		}
 	}

@@ -33,37 +33,37 @@ const (
 	// minDelay and maxDelay bound the pause after an attempt that could not run its task. It
 	// doubles each time.
 	minDelay, maxDelay = 200 * time.Millisecond, 30 * time.Second
-	// urgent is the priority of a turn that has begun, and usual that of others.
-	urgent, usual = 1, 3
+	// urgentPriority is the priority of a turn that has begun, and usualPriority that of a turn that has not.
+	urgentPriority, usualPriority = 1, 3
 )
 
-// Input is what a run of the workflow begins with.
+// Input is the input of a run of the workflow.
 type Input struct {
-	// Silence is how long a turn may be without a heartbeat.
+	// Silence is the heartbeat timeout of turns.
 	Silence time.Duration `json:"silence"`
 	// Attributes says that the namespace has the search attributes.
 	Attributes bool `json:"attributes,omitempty"`
-	// The others are the state of the run before, if this one continues it.
+	// The other fields are the state of the run before, if this one continues it.
 	Next      *index.Ref `json:"next,omitempty"`
 	Urgent    bool       `json:"urgent,omitempty"`
 	Failures  int        `json:"failures,omitempty"`   // one after the other
-	GivenBack int        `json:"given_back,omitempty"` // times in a row, without an event
+	Returns   int        `json:"given_back,omitempty"` // times in a row, without an event
 	Cancel    string     `json:"cancel,omitempty"`     // who has cancelled the session
 	Cancelled time.Time  `json:"cancelled,omitzero"`   // when: tasks that were submitted later run
 }
 
-// TurnInput is what an activity is asked for.
+// TurnInput is the input of the activity.
 type TurnInput struct {
 	TaskID string `json:"unit"`
 	// Cancel names the requester, if the task must end. Cancelled is when that was requested: a task that was
 	// submitted later runs. Workflows that an older version has decided about do not say when.
 	Cancel    string    `json:"cancel,omitempty"`
 	Cancelled time.Time `json:"cancelled,omitzero"`
-	// GivenBack is for [fleet.Attempt].
-	GivenBack int `json:"given_back,omitempty"`
+	// Returns is for [fleet.Attempt].
+	Returns int `json:"given_back,omitempty"`
 }
 
-// TurnOutput is where the task is afterwards, as Postgres knows.
+// TurnOutput is the result of the activity: the state of the task in Postgres.
 type TurnOutput struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Retry says that the task has not ended, Failed that the worker could not run it, and Grown that the log has
@@ -71,7 +71,7 @@ type TurnOutput struct {
 	Retry  bool `json:"again,omitempty"`
 	Failed bool `json:"failed,omitempty"`
 	Grown  bool `json:"grown,omitempty"`
-	// Outcome and Reason are how the task has ended. The answer stays in Postgres.
+	// Outcome and Reason are those of the task, if it has ended. The answer stays in Postgres.
 	Outcome event.Outcome `json:"outcome,omitempty"`
 	Reason  event.Reason  `json:"reason,omitempty"`
 	// Next is the task of the session that is next; nil if all have ended.
@@ -82,12 +82,12 @@ type TurnOutput struct {
 type run struct {
 	Input
 
-	outer   workflow.Context // canceled, if somebody cancels the workflow
-	ctx     workflow.Context // never canceled: what was accepted ends
-	tasks   workflow.ReceiveChannel
-	cancels workflow.ReceiveChannel
+	workflowCtx workflow.Context // canceled, if somebody cancels the workflow
+	ctx         workflow.Context // never canceled: what was accepted ends
+	tasks       workflow.ReceiveChannel
+	cancels     workflow.ReceiveChannel
 
-	signalled      *index.Ref // the last task that was signalled, and did not run yet
+	pendingRef     *index.Ref // the last task that was signalled, and did not run yet
 	turns, signals int
 	outcome        event.Outcome // of the last task that has ended
 }
@@ -99,7 +99,7 @@ type run struct {
 //	       ▲     └─► a task: activity settle.turn ─► the next task, or the same one again
 //	       └───────────────────────────────────────┘
 func Session(ctx workflow.Context, in Input) error {
-	s := &run{Input: in, outer: ctx}
+	s := &run{Input: in, workflowCtx: ctx}
 	s.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	s.tasks = workflow.GetSignalChannel(s.ctx, taskSignal)
 	s.cancels = workflow.GetSignalChannel(s.ctx, cancelSignal)
@@ -111,7 +111,7 @@ func Session(ctx workflow.Context, in Input) error {
 	}
 	if s.Attributes {
 		// It fails only for a value that is no keyword.
-		_ = workflow.UpsertTypedSearchAttributes(s.ctx, ended(s.outcome)...)
+		_ = workflow.UpsertTypedSearchAttributes(s.ctx, endAttributes(s.outcome)...)
 	}
 	if s.Cancel != "" {
 		return temporal.NewCanceledError()
@@ -119,18 +119,18 @@ func Session(ctx workflow.Context, in Input) error {
 	return nil
 }
 
-// drain takes the signals that have arrived. A cancellation is of a task that does not run.
+// drain receives the waiting signals. A cancellation is of a task that does not run.
 func (s *run) drain() {
 	for ref := (index.Ref{}); s.tasks.ReceiveAsync(&ref); ref = (index.Ref{}) {
-		s.arrived(ref)
+		s.noteSignal(ref)
 	}
 	for taskID := ""; s.cancels.ReceiveAsync(&taskID); {
 		s.signals++
 	}
 	if s.Next == nil {
-		s.Next, s.signalled = s.signalled, nil
+		s.Next, s.pendingRef = s.pendingRef, nil
 	}
-	if s.outer.Err() != nil {
+	if s.workflowCtx.Err() != nil {
 		s.cancel()
 	}
 }
@@ -142,9 +142,10 @@ func (s *run) cancel() {
 	}
 }
 
-func (s *run) arrived(ref index.Ref) {
+// noteSignal notes the task of a signal.
+func (s *run) noteSignal(ref index.Ref) {
 	s.signals++
-	s.signalled = &ref
+	s.pendingRef = &ref
 }
 
 // turn has a worker run the next task once, and decides what is next.
@@ -153,7 +154,7 @@ func (s *run) turn() {
 	ref := *s.Next
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(s.ctx, s.options(ref)))
 	future := workflow.ExecuteActivity(ctx, turnActivity, TurnInput{
-		TaskID: ref.TaskID, Cancel: s.Cancel, Cancelled: s.Cancelled, GivenBack: s.GivenBack,
+		TaskID: ref.TaskID, Cancel: s.Cancel, Cancelled: s.Cancelled, Returns: s.Returns,
 	})
 	s.await(future, ref.TaskID, cancel)
 	var out TurnOutput
@@ -167,29 +168,29 @@ func (s *run) turn() {
 		s.Failures++
 		switch {
 		case out.Grown:
-			s.GivenBack = 0
+			s.Returns = 0
 		case err == nil:
-			s.GivenBack++
+			s.Returns++
 		}
 		s.pause(ref.TaskID)
 	case out.Retry:
-		s.Urgent, s.Failures, s.GivenBack = true, 0, 0
+		s.Urgent, s.Failures, s.Returns = true, 0, 0
 	default:
-		s.Urgent, s.Failures, s.GivenBack = false, 0, 0
+		s.Urgent, s.Failures, s.Returns = false, 0, 0
 		if out.Outcome != "" {
 			s.outcome = out.Outcome
 		}
 		// A person may have decided about a held task before the activity returned: then it must run again.
-		held := out.Outcome == fleet.OutcomeHeld
-		if s.signalled != nil && (s.signalled.TaskID == ref.TaskID && !held || out.Next != nil) {
-			s.signalled = nil // it has run, or Postgres had it when it said what is next
+		isHeld := out.Outcome == fleet.OutcomeHeld
+		if s.pendingRef != nil && (s.pendingRef.TaskID == ref.TaskID && !isHeld || out.Next != nil) {
+			s.pendingRef = nil // it has run, or Postgres had it when it returned the next task
 		}
 		s.Next = out.Next
 	}
 }
 
-// options are those of the activity of a task's turn. A lost turn is scheduled again by the
-// workflow and not by a retry, so that it precedes the turns that have not begun.
+// options returns the options of the activity of a task's turn. The workflow schedules a lost turn
+// again, instead of a retry, so that it precedes the turns that have not begun.
 func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout:   maxTurnTime,
@@ -199,23 +200,23 @@ func (s *run) options(ref index.Ref) workflow.ActivityOptions {
 		DisableEagerExecution: true,
 		Summary:               ref.TaskID,
 		Priority: temporal.Priority{
-			PriorityKey: usual, FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight,
+			PriorityKey: usualPriority, FairnessKey: fairnessKey(ref.Tenant), FairnessWeight: ref.Weight,
 		},
 	}
 	if s.Urgent {
-		o.Priority.PriorityKey = urgent
+		o.Priority.PriorityKey = urgentPriority
 	}
 	return o
 }
 
-// await waits for the end of a task's turn. Meanwhile it takes signals, and cancels the turn
-// if that is asked for.
+// await waits for the end of a task's turn. Meanwhile it receives signals, and cancels the turn
+// if a signal or Temporal requests that.
 func (s *run) await(future workflow.Future, taskID string, cancel workflow.CancelFunc) {
 	for !future.IsReady() {
 		wait := workflow.NewSelector(s.ctx).AddFuture(future, func(workflow.Future) {})
 		s.listen(wait, taskID, cancel)
 		if s.Cancel == "" {
-			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
+			wait.AddReceive(s.workflowCtx.Done(), func(workflow.ReceiveChannel, bool) {
 				s.cancel()
 				cancel()
 			})
@@ -224,12 +225,12 @@ func (s *run) await(future workflow.Future, taskID string, cancel workflow.Cance
 	}
 }
 
-// listen adds the signals to what is waited for.
+// listen adds the signals to a selector.
 func (s *run) listen(wait workflow.Selector, taskID string, cancel func()) {
 	wait.AddReceive(s.tasks, func(c workflow.ReceiveChannel, _ bool) {
 		var ref index.Ref
 		c.Receive(s.ctx, &ref)
-		s.arrived(ref)
+		s.noteSignal(ref)
 	})
 	wait.AddReceive(s.cancels, func(c workflow.ReceiveChannel, _ bool) {
 		var cancelled string
@@ -244,14 +245,14 @@ func (s *run) listen(wait workflow.Selector, taskID string, cancel func()) {
 func (s *run) pause(taskID string) {
 	delay := min(minDelay<<min(s.Failures-1, 10), maxDelay)
 	timer, stop := workflow.WithCancel(s.ctx)
-	future, fired := workflow.NewTimer(timer, delay), false
-	for !future.IsReady() && !fired {
+	future, isCancelled := workflow.NewTimer(timer, delay), false
+	for !future.IsReady() && !isCancelled {
 		wait := workflow.NewSelector(s.ctx).AddFuture(future, func(workflow.Future) {})
-		s.listen(wait, taskID, func() { fired = true })
+		s.listen(wait, taskID, func() { isCancelled = true })
 		if s.Cancel == "" {
-			wait.AddReceive(s.outer.Done(), func(workflow.ReceiveChannel, bool) {
+			wait.AddReceive(s.workflowCtx.Done(), func(workflow.ReceiveChannel, bool) {
 				s.cancel()
-				fired = true
+				isCancelled = true
 			})
 		}
 		wait.Select(s.ctx)

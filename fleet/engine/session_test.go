@@ -223,7 +223,7 @@ func TestATaskThatNobodyCanRun(t *testing.T) {
 	finish(t, env, Input{})
 	var given []int // an unreachable database says nothing about the task, and an event begins anew
 	for _, in := range b.asked {
-		given = append(given, in.GivenBack)
+		given = append(given, in.Returns)
 	}
 	if want := []int{0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}; !slices.Equal(given, want) {
 		t.Errorf("given back %v times, want %v", given, want)

@@ -15,8 +15,8 @@ import (
 type slots struct {
 	free chan struct{} // has a value for each free slot
 
-	mu   sync.Mutex
-	kept int // slots that turns keep at the next releases
+	mu        sync.Mutex
+	turnSlots int // number of coming releases by the SDK whose slots turns keep
 }
 
 func newSlots(n int) *slots {
@@ -31,7 +31,7 @@ func newSlots(n int) *slots {
 func (s *slots) keep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept++
+	s.turnSlots++
 }
 
 // release frees a slot.
@@ -65,8 +65,8 @@ func (s *slots) MarkSlotUsed(worker.SlotMarkUsedInfo) {}
 func (s *slots) ReleaseSlot(worker.SlotReleaseInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept > 0 {
-		s.kept--
+	if s.turnSlots > 0 {
+		s.turnSlots--
 		return
 	}
 	s.release()

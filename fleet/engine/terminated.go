@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// watchDelay is how often a worker looks for sessions whose workflow was ended from outside,
-	// on average. Each worker draws its own.
+	// watchDelay is the average wait between two searches of a worker for sessions whose workflow was
+	// ended from outside. Each wait is random.
 	watchDelay = 20 * time.Second
-	// watchPast is how far back the first look goes, and watchOverlap each later one: Temporal's
-	// lists are late by seconds.
+	// watchPast is the period of the first search, and watchOverlap the overlap of each later one with
+	// the search before: Temporal's lists are late by seconds.
 	watchPast, watchOverlap = 24 * time.Hour, 2 * time.Minute
 	// byTermination is the requester of the cancellation of tasks whose workflow was terminated.
 	byTermination = "temporal (the workflow was terminated)"
@@ -29,11 +29,11 @@ const (
 func (e *Engine) watch(ctx context.Context) {
 	since := time.Now().Add(-watchPast)
 	for sleep(ctx, watchDelay) {
-		began := time.Now()
+		lookStart := time.Now()
 		tasks, err := e.EndTerminated(ctx, since)
 		switch {
 		case err == nil:
-			since = began.Add(-watchOverlap)
+			since = lookStart.Add(-watchOverlap)
 		case ctx.Err() == nil:
 			e.logger.Warn("cannot look for workflows that were terminated; the worker looks again", "error", err)
 		}
@@ -57,15 +57,15 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// latest asks Temporal for the last workflow of a session; nil if it knows none.
-func (e *Engine) latest(ctx context.Context, session string) (*workflowpb.WorkflowExecutionInfo, error) {
+// latestWorkflow returns the last workflow of a session in Temporal; nil if there is none.
+func (e *Engine) latestWorkflow(ctx context.Context, session string) (*workflowpb.WorkflowExecutionInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	latest, err := e.client.DescribeWorkflowExecution(ctx, workflowID(e.options.Queue, session), "")
-	if err != nil && !missing(err) {
+	execution, err := e.client.DescribeWorkflowExecution(ctx, workflowID(e.options.Queue, session), "")
+	if err != nil && !isNotFound(err) {
 		return nil, fmt.Errorf("cannot ask Temporal for session %s: %w", session, err)
 	}
-	return latest.GetWorkflowExecutionInfo(), nil
+	return execution.GetWorkflowExecutionInfo(), nil
 }
 
 // EndTerminated ends the tasks of sessions whose workflow was terminated since then, and
@@ -87,46 +87,48 @@ func (e *Engine) EndTerminated(ctx context.Context, since time.Time) (tasks int6
 		if err != nil {
 			return tasks, fmt.Errorf("cannot list workflows that were terminated: %w", err)
 		}
-		closed := map[string]time.Time{} // by session
+		closeTimes := map[string]time.Time{} // by session
 		for _, w := range page.GetExecutions() {
-			if id := w.GetExecution().GetWorkflowId(); e.ours(id) {
+			if id := w.GetExecution().GetWorkflowId(); e.ownsWorkflow(id) {
 				session := strings.TrimPrefix(id, workflowID(e.options.Queue, ""))
-				if at := w.GetCloseTime().AsTime(); at.After(closed[session]) {
-					closed[session] = at
+				if at := w.GetCloseTime().AsTime(); at.After(closeTimes[session]) {
+					closeTimes[session] = at
 				}
 			}
 		}
-		ended, err := e.endSessions(ctx, closed)
-		tasks += ended
+		n, err := e.endSessions(ctx, closeTimes)
+		tasks += n
 		if request.NextPageToken = page.GetNextPageToken(); err != nil || len(request.NextPageToken) == 0 {
 			return tasks, err
 		}
 	}
 }
 
-// ours reports whether the workflow can be of this engine's task queue.
-func (e *Engine) ours(id string) bool { return strings.HasPrefix(id, workflowID(e.options.Queue, "")) }
+// ownsWorkflow reports whether a workflow's id can be one of this engine's task queue.
+func (e *Engine) ownsWorkflow(id string) bool {
+	return strings.HasPrefix(id, workflowID(e.options.Queue, ""))
+}
 
 // endSessions ends the tasks of those sessions that have no other workflow.
-func (e *Engine) endSessions(ctx context.Context, closed map[string]time.Time) (tasks int64, err error) {
-	sessions := make([]string, 0, len(closed))
-	for session := range closed {
+func (e *Engine) endSessions(ctx context.Context, closeTimes map[string]time.Time) (tasks int64, err error) {
+	sessions := make([]string, 0, len(closeTimes))
+	for session := range closeTimes {
 		sessions = append(sessions, session)
 	}
-	waiting, err := e.Index.WithOpenTasks(ctx, e.options.Queue, sessions)
+	open, err := e.Index.WithOpenTasks(ctx, e.options.Queue, sessions)
 	if err != nil {
 		return 0, err
 	}
-	for _, session := range waiting {
-		latest, err := e.latest(ctx, session)
+	for _, session := range open {
+		execution, err := e.latestWorkflow(ctx, session)
 		if err != nil {
 			return tasks, err
 		}
-		if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		if execution.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			continue
 		}
 		n, err := e.Index.Abandon(ctx, index.Abandonment{
-			Queue: e.options.Queue, Session: session, By: byTermination, Before: closed[session],
+			Queue: e.options.Queue, Session: session, By: byTermination, Before: closeTimes[session],
 		})
 		if tasks += n; err != nil {
 			return tasks, err

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// beatsInSilence is how many heartbeats a turn sends before it counts as silent.
+	// beatsInSilence is the number of heartbeats that a turn sends within its heartbeat timeout.
 	beatsInSilence = 3
-	// maxStall is how long an attempt may make no progress. It is longer than anything that a
-	// turn waits for without a word: an attempt of a model request may take an hour.
+	// maxStall is the maximum time without progress of an attempt. It is longer than any wait without an
+	// event: an attempt of a model request may take an hour.
 	maxStall = 2 * time.Hour
-	// promoteDelay is how old a turn is when its session is promoted. Shorter turns do not pay for it,
+	// promoteDelay is the age of a turn at which its session is promoted. Shorter turns do not pay for it,
 	// unless tasks wait for longer than maxWait: then the session is promoted before its turn begins.
 	promoteDelay, maxWait = 500 * time.Millisecond, time.Second
-	// lookTimeout bounds the question how a task has ended.
+	// lookTimeout bounds the query of a task's state after an attempt.
 	lookTimeout = 30 * time.Second
 )
 
@@ -45,16 +45,16 @@ const (
 type turn struct {
 	work   *work
 	taskID string
-	life   context.Context //nolint:containedctx // the attempt's; its cause is why it ends early
+	life   context.Context //nolint:containedctx // the attempt's; its cause is the reason of an early end
 	end    context.CancelCauseFunc
 
-	cancelled context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
-	cancel    context.CancelCauseFunc
+	taskCtx context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	cancel  context.CancelCauseFunc
 
-	promoted bool // the session was promoted before the turn began
+	isPromoted bool // the session was promoted before the turn began
 
-	progress any       // of the last heartbeat, and
-	moved    time.Time // when it changed; both belong to the call that runs
+	progress   any       // of the last heartbeat, and
+	progressAt time.Time // when progress changed; both belong to the call that runs
 }
 
 // errNoHeartbeat ends an attempt of which Temporal has not heard for its silence: another worker
@@ -72,7 +72,7 @@ var errStalled = fmt.Errorf("no progress for %s: %w", maxStall, fleet.ErrLost)
 func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 	t := &turn{work: w, taskID: in.TaskID}
 	t.life, t.end = context.WithCancelCause(context.Background())
-	t.cancelled, t.cancel = context.WithCancelCause(context.Background())
+	t.taskCtx, t.cancel = context.WithCancelCause(context.Background())
 	info := activity.GetInfo(ctx)
 	a, stop, err := t.claim(&info, in)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 		return TurnOutput{}, w.engine.private("cannot run a task; Temporal schedules it again", in.TaskID, err)
 	}
 	w.slots.keep()
-	w.ended.Go(func() { // Work waits for it
+	w.turnGroup.Go(func() { // Work waits for it
 		defer w.slots.release()
 		t.run(info.TaskToken, a, stop)
 	})
@@ -90,14 +90,14 @@ func (w *work) turn(ctx context.Context, in TurnInput) (TurnOutput, error) {
 // run runs the claimed attempt, if there is one, and completes the activity.
 func (t *turn) run(token []byte, a *fleet.Attempt, stop func()) {
 	if a != nil {
-		if err := scope.Guard(func() error { t.work.Run(t.life, t.cancelled, a); return nil }); err != nil {
+		if err := scope.Guard(func() error { t.work.Run(t.life, t.taskCtx, a); return nil }); err != nil {
 			t.work.engine.logger.Error("a turn panicked", "task", t.taskID, "error", err)
 		}
 	}
 	t.complete(token, a, stop)
 }
 
-// complete ends the heartbeats, and has Temporal know where the task is.
+// complete ends the heartbeats, and completes the activity with the state of the task.
 func (t *turn) complete(token []byte, a *fleet.Attempt, stop func()) {
 	e := t.work.engine
 	out, err := t.work.output(context.Background(), t.taskID, a)
@@ -110,7 +110,7 @@ func (t *turn) complete(token []byte, a *fleet.Attempt, stop func()) {
 	}
 }
 
-// close ends what belongs to the attempt, with stop, if it is set.
+// close calls stop, if it is set, and ends the contexts of the attempt.
 func (t *turn) close(stop func()) {
 	if stop != nil {
 		stop()
@@ -119,7 +119,8 @@ func (t *turn) close(stop func()) {
 	t.end(nil)
 }
 
-// errPrivate is what Temporal learns of an error of the database, whose text can have addresses and names.
+// errPrivate is the error that Temporal receives for an error of the database, whose text can have addresses and
+// names.
 var errPrivate = errors.New("the worker could not use its database; the worker's log has the reason")
 
 // private logs an error of an activity and returns what Temporal may store of it.
@@ -135,15 +136,15 @@ func (e *Engine) private(message, task string, err error) error {
 // stop, unless it is nil.
 func (t *turn) claim(info *activity.Info, in TurnInput) (a *fleet.Attempt, stop func(), err error) {
 	w := t.work
-	claiming, done := context.WithTimeout(context.Background(), info.HeartbeatTimeout)
+	claimCtx, done := context.WithTimeout(context.Background(), info.HeartbeatTimeout)
 	defer done()
-	if !t.begin(claiming, info) {
+	if !t.begin(claimCtx, info) {
 		return nil, nil, errStale
 	}
-	beats := t.beat(info)
+	stopBeats := t.beat(info)
 	if in.Cancel != "" {
 		if err := t.cancelBefore(in); err != nil {
-			return nil, beats, err
+			return nil, stopBeats, err
 		}
 	}
 	if !w.add(t) { // before it is claimed, so that no cancellation after that is missed
@@ -151,11 +152,11 @@ func (t *turn) claim(info *activity.Info, in TurnInput) (a *fleet.Attempt, stop 
 	}
 	stop = func() {
 		w.remove(t)
-		beats()
+		stopBeats()
 	}
-	if a, err = w.engine.Index.Claim(claiming, in.TaskID, w.Worker); a != nil {
+	if a, err = w.engine.Index.Claim(claimCtx, in.TaskID, w.Worker); a != nil {
 		w.idle.Store(a.Age < maxWait)
-		a.GivenBack = in.GivenBack
+		a.Returns = in.Returns
 	}
 	return a, stop, err
 }
@@ -181,14 +182,14 @@ func (t *turn) begin(ctx context.Context, info *activity.Info) bool {
 	if t.work.idle.Load() {
 		return t.beatOnce(ctx, info, timeout)
 	}
-	t.promoted = true
+	t.isPromoted = true
 	var promotion sync.WaitGroup
 	promotion.Go(func() { t.promote(ctx, info, timeout) }) // it is bounded
 	defer promotion.Wait()
 	return t.beatOnce(ctx, info, timeout)
 }
 
-// output is where a task is after an attempt; nil if there was none.
+// output returns the state of a task after an attempt, nil if there was none, as the result of the activity.
 func (w *work) output(ctx context.Context, taskID string, a *fleet.Attempt) (out TurnOutput, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -229,7 +230,7 @@ func (t *turn) beat(info *activity.Info) (stop func()) {
 		}
 		next.Reset(time.Until(sent.Add(pause)))
 	})
-	if !t.promoted {
+	if !t.isPromoted {
 		promotion = time.AfterFunc(promoteDelay, func() {
 			calls.Lock()
 			defer calls.Unlock()
@@ -259,8 +260,8 @@ func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.D
 		progress = t.work.Progress(t.taskID)
 	}
 	if now := time.Now(); progress != t.progress {
-		t.progress, t.moved = progress, now
-	} else if progress != nil && now.Sub(t.moved) > maxStall {
+		t.progress, t.progressAt = progress, now
+	} else if progress != nil && now.Sub(t.progressAt) > maxStall {
 		t.end(errStalled)
 		return false
 	}
@@ -271,7 +272,7 @@ func (t *turn) beatOnce(ctx context.Context, info *activity.Info, timeout time.D
 	case errors.As(err, new(*temporal.CanceledError)):
 		t.cancelledInTemporal(ctx)
 		return true
-	case missing(err):
+	case isNotFound(err):
 		t.end(fleet.ErrLost)
 	case ctx.Err() == nil:
 		t.work.engine.logger.Warn("cannot send a heartbeat to Temporal", "task", t.taskID, "error", err)
@@ -292,7 +293,7 @@ func (t *turn) promote(ctx context.Context, info *activity.Info, timeout time.Du
 				WorkflowId: info.WorkflowExecution.ID, RunId: info.WorkflowExecution.RunID,
 			},
 			WorkflowExecutionOptions: &workflowpb.WorkflowExecutionOptions{
-				Priority: &commonpb.Priority{PriorityKey: urgent},
+				Priority: &commonpb.Priority{PriorityKey: urgentPriority},
 			},
 			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"priority.priority_key"}},
 		},

@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// endGrace is how long attempts have, after the drain, to end and to be completed.
+	// endGrace is the time that attempts have, after the drain, to end and to be completed.
 	endGrace = time.Minute
-	// stickyTimeout is how long Temporal waits for the worker that has a session's workflow in
+	// stickyTimeout is the time that Temporal waits for the worker that has a session's workflow in
 	// memory, before it asks another one.
 	stickyTimeout = time.Second
-	// maxDeciders is how many workflow tasks a worker asks for at a time. With the SDK's 2, sessions
+	// maxDeciders is the number of workflow tasks that a worker polls for at a time. With the SDK's 2, sessions
 	// that have not begun keep others waiting for minutes after the start of a busy fleet.
 	maxDeciders = 8
-	// maxCached is how many sessions' workflows a worker keeps in memory. Each takes about 30 KB. The
+	// maxCached is the maximum number of workflows that a worker keeps in memory. Each takes about 30 KB. The
 	// decision of another one reads its history, which is short.
 	maxCached = 256
-	// startDelay is how long to wait before another attempt to begin.
+	// startDelay is the wait before another attempt to begin.
 	startDelay = time.Second
 )
 
@@ -41,14 +41,14 @@ type work struct {
 	fleet.Work
 	engine *Engine
 
-	idle  atomic.Bool    // the last turn began without a wait: no backlog is known
-	slots *slots         // of turns
-	ended sync.WaitGroup // the turns that run
+	idle      atomic.Bool    // the last turn began without a wait: no backlog is known
+	slots     *slots         // of turns
+	turnGroup sync.WaitGroup // the turns that run
 
-	mu     sync.Mutex
-	turns  map[string]*turn // by task
-	ending bool             // no turn begins, and those that run end
-	drain  bool             // the worker ends
+	mu         sync.Mutex
+	turns      map[string]*turn // by task
+	isEnding   bool             // no turn begins, and those that run end
+	isDraining bool             // the worker ends
 }
 
 // Work implements [fleet.Engine]. It needs Temporal only when it runs turns: while Temporal
@@ -131,13 +131,13 @@ func (w *work) versioning() workflow.VersioningBehavior {
 }
 
 func (w *work) options(fatal func(error)) (worker.Options, error) {
-	others, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{NumActivitySlots: w.Slots})
+	base, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{NumActivitySlots: w.Slots})
 	if err != nil {
 		return worker.Options{}, fmt.Errorf("cannot make the worker's slots: %w", err)
 	}
 	o := worker.Options{
 		Identity:                         w.Worker,
-		Tuner:                            tuner{others, w.slots},
+		Tuner:                            tuner{base, w.slots},
 		MaxConcurrentWorkflowTaskPollers: maxDeciders,
 		DisableEagerActivities:           true, // else a worker runs the turns that it decides about
 		WorkerStopTimeout:                w.Drain + endGrace,
@@ -153,12 +153,12 @@ func (w *work) options(fatal func(error)) (worker.Options, error) {
 	return o, nil
 }
 
-// add notes a turn that begins, and reports whether it may.
+// add notes a turn that begins, and reports whether the worker still runs turns.
 func (w *work) add(t *turn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turns[t.taskID] = t
-	return !w.ending
+	return !w.isEnding
 }
 
 func (w *work) remove(t *turn) {
@@ -172,20 +172,20 @@ func (w *work) remove(t *turn) {
 func (w *work) draining() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.drain
+	return w.isDraining
 }
 
 func (w *work) setDraining() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.drain = true
+	w.isDraining = true
 }
 
 // awaitTurns waits until the turns have ended.
 func (w *work) awaitTurns() {
 	ended := make(chan struct{})
 	go func() { // ends with the last turn
-		w.ended.Wait()
+		w.turnGroup.Wait()
 		close(ended)
 	}()
 	timer := time.NewTimer(w.Drain + endGrace)
@@ -214,13 +214,13 @@ func (w *work) endAfter(stopped <-chan struct{}) {
 func (w *work) endAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ending = true
+	w.isEnding = true
 	for _, t := range w.turns {
 		t.end(fleet.ErrShutdown)
 	}
 }
 
-// cancel has the turn of a task learn that the task was cancelled.
+// cancel cancels the turn of a task, if it runs here.
 func (w *work) cancel(taskID, by string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,8 +229,8 @@ func (w *work) cancel(taskID, by string) {
 	}
 }
 
-// listen cancels turns of which Postgres says so, until ctx ends. What was notified while there was
-// no connection is read after it.
+// listen cancels the turns of tasks whose cancellation Postgres notifies, until ctx ends. After each connection, it
+// reads the cancellations whose notifications may have been lost.
 func (w *work) listen(ctx context.Context) {
 	pgnotify.Listen(ctx, w.engine.database, pgnotify.Listener{
 		Channel: index.CancelChannel,
@@ -238,11 +238,11 @@ func (w *work) listen(ctx context.Context) {
 			w.mu.Lock()
 			ids := slices.Collect(maps.Keys(w.turns))
 			w.mu.Unlock()
-			cancelled, err := w.engine.Index.Requesters(ctx, ids)
+			requesters, err := w.engine.Index.Requesters(ctx, ids)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				w.engine.logger.Warn("cannot look for cancellations; Temporal's heartbeats have them", "error", err)
 			}
-			for taskID, by := range cancelled {
+			for taskID, by := range requesters {
 				w.cancel(taskID, by)
 			}
 		},

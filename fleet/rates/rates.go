@@ -90,7 +90,8 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Rates, error) {
 	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.loops.Go(func() {
 		pgnotify.Listen(
-			r.life, pool.Config().ConnConfig, pgnotify.Listener{Channel: channel, Begin: r.catchUp, Payload: r.onNotification},
+			r.life, pool.Config().ConnConfig,
+			pgnotify.Listener{Channel: channel, Begin: r.catchUp, Payload: r.onNotification},
 		)
 	})
 	return r, nil
