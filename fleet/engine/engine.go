@@ -78,9 +78,8 @@ func Open(pool *pgxpool.Pool, c client.Client, o Options) *Engine {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Engine{
-		Index: index.Open(
-			pool,
-		), options: o, client: c, pool: pool, database: pool.Config().ConnConfig, logger: o.Logger, lastSession: rand.Text(),
+		Index: index.Open(pool), options: o, client: c, pool: pool, database: pool.Config().ConnConfig,
+		logger: o.Logger, lastSession: rand.Text(),
 	}
 }
 
