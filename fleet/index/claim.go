@@ -15,8 +15,8 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Ref is what Temporal knows of a task: names that decide about its turn in the queue, and
-// nothing that a person wrote (C15).
+// Ref is the reference to a task that Temporal has: the names that decide about its place in the queue, and
+// no text that a person wrote (C15).
 type Ref struct {
 	TaskID string  `json:"unit"`
 	Tenant string  `json:"tenant,omitempty"`
@@ -30,18 +30,18 @@ const refColumns = `u.id, u.tenant, coalesce(t.weight, 1)::real, u.batch, coales
 
 func (r *Ref) fields() []any { return []any{&r.TaskID, &r.Tenant, &r.Weight, &r.Batch, &r.Model} }
 
-// first is the task of the session $1 that is next (C3) in the task queue of the task $2. The task that runs, or whose
-// worker died, is the first one. Next is a task that was given back in the middle of its work, so that no other task's
-// turn comes between. Then the order of submission decides. A task that has a verdict since its last attempt is not
-// in the middle of its work: the last verdict has the number of the attempt that it follows. Tasks that were given back
-// are few, and precede new ones: the query looks at the first 100 only, since a session can have thousands.
+// nextTask is the task of the session $1 that is next (C3) in the task queue of the task $2. The task that runs, or
+// whose worker died, is the first one. Next is a task that was given back in the middle of its work, so that no other
+// task's turn comes between. Then the order of submission decides. A task that has a verdict since its last attempt is
+// not in the middle of its work: the last verdict has the number of the attempt that it follows. Tasks that were given
+// back are few, and precede new ones: the query looks at the first 100 only, since a session can have thousands.
 //
 // Tasks of other queues belong to another workflow. [Index.Accept] refuses them while tasks are open, and older
 // versions did not.
 //
 // A place is given before it is committed: where two
 // programs submit to one session, a later task can run before an earlier one is seen.
-const first = `coalesce(
+const nextTask = `coalesce(
 	(SELECT r.id FROM settle_fleet.unit r WHERE r.session = $1 AND r.state = 'running' AND r.queue = ` + queueOf + `),
 	(SELECT o.id FROM (
 			SELECT * FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' AND queue = ` + queueOf + `
@@ -50,8 +50,8 @@ const first = `coalesce(
 		ORDER BY CASE WHEN o.attempt = 0 THEN false
 			ELSE coalesce((o.task #>> '{verdicts,-1,attempt}')::integer, 0) < o.attempt END DESC, o.place LIMIT 1))`
 
-// queueOf is the task queue of the task $2. A task that a restored database does not know is where the session's open
-// ones are.
+// queueOf is the task queue of the task $2. For a task that a restored database does not have, it is the task queue
+// of the session's open tasks.
 const queueOf = `coalesce((SELECT queue FROM settle_fleet.unit WHERE id = $2),
 	(SELECT queue FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 1))`
 
@@ -60,7 +60,7 @@ const queueOf = `coalesce((SELECT queue FROM settle_fleet.unit WHERE id = $2),
 const claim = `
 WITH c AS (
 	SELECT u.id, u.session, u.state FROM settle_fleet.unit u
-	WHERE u.id = $2 AND u.state <> 'ended' AND u.id = ` + first + ` FOR UPDATE OF u
+	WHERE u.id = $2 AND u.state <> 'ended' AND u.id = ` + nextTask + ` FOR UPDATE OF u
 ), s AS (
 	UPDATE settle_fleet.session SET epoch = epoch + 1, updated = now() FROM c WHERE session.id = c.session
 	RETURNING session.id, session.epoch, session.seq
@@ -78,19 +78,19 @@ func session(taskID string) string {
 	return session
 }
 
-// duplicate is the code of Postgres for a second running task of a session.
-const duplicate = "23505"
+// uniqueViolation is Postgres's code of a duplicate key: here, a second running task of a session.
+const uniqueViolation = "23505"
 
 // Claim gives a task to a worker. If the task is not the first of its session that has not
 // ended, there is no attempt.
 func (x *Index) Claim(ctx context.Context, taskID, worker string) (*fleet.Attempt, error) {
-	a, age, refused := &fleet.Attempt{}, 0.0, (*pgconn.PgError)(nil)
+	a, age, pgErr := &fleet.Attempt{}, 0.0, (*pgconn.PgError)(nil)
 	err := x.pool.QueryRow(ctx, claim, session(taskID), taskID, worker).
 		Scan(&a.TaskID, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &a.Seq, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil //nolint:nilnil // it is not the task's turn
-	case errors.As(err, &refused) && refused.Code == duplicate:
+	case errors.As(err, &pgErr) && pgErr.Code == uniqueViolation:
 		return nil, fmt.Errorf("cannot take task %s: a task of its session runs in another task queue", taskID)
 	case err != nil:
 		return nil, fmt.Errorf("cannot take task %s: %w", taskID, err)
@@ -99,7 +99,7 @@ func (x *Index) Claim(ctx context.Context, taskID, worker string) (*fleet.Attemp
 	return a, nil
 }
 
-// Standing is where a task is after an attempt.
+// Standing is the state of a task after an attempt, and the next task of its session.
 type Standing struct {
 	// Known says that there is such a task.
 	Known   bool
@@ -113,7 +113,7 @@ type Standing struct {
 	Next *Ref
 }
 
-// Standing returns where a task is, and which task of its session and task queue is next.
+// Standing returns the state of a task, and the next task of its session and task queue.
 func (x *Index) Standing(ctx context.Context, taskID string) (s Standing, err error) {
 	batch, next := &pgx.Batch{}, Ref{}
 	batch.Queue(`SELECT u.state, u.attempt, u.outcome, coalesce(u.result ->> 'reason', ''), s.seq
@@ -127,7 +127,7 @@ func (x *Index) Standing(ctx context.Context, taskID string) (s Standing, err er
 			return err
 		})
 	batch.Queue(`SELECT `+refColumns+` FROM settle_fleet.unit u
-		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+first, session(taskID), taskID).
+		LEFT JOIN settle_fleet.tenant t ON t.name = u.tenant WHERE u.id = `+nextTask, session(taskID), taskID).
 		QueryRow(func(row pgx.Row) error {
 			err := row.Scan(next.fields()...)
 			if errors.Is(err, pgx.ErrNoRows) {
@@ -142,8 +142,8 @@ func (x *Index) Standing(ctx context.Context, taskID string) (s Standing, err er
 	return s, nil
 }
 
-// end ends the task, or gives it back, if the attempt is the last one and the log has what
-// the result says. A task that was cancelled is not held.
+// end ends the task, or gives it back, if the attempt is the last one and the log has the events
+// up to that of the result. A task that was cancelled is not held.
 const end = `
 UPDATE settle_fleet.unit u SET
 	state = CASE WHEN $4::jsonb IS NULL THEN 'queued' ELSE 'ended' END,

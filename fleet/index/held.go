@@ -16,7 +16,7 @@ import (
 // verdict that it waits for, the task is queued, and goes into the outbox. Its task queue becomes the queue of the
 // session's open tasks, which can be another one since then. The verdicts are stored in the
 // task, so that schemas of older versions have a place for them, with the number of the attempt that they follow:
-// see [first].
+// see [nextTask].
 const answer = `
 UPDATE settle_fleet.unit SET
 	task = jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '[]') ||
@@ -61,7 +61,7 @@ func (x *Index) Answer(ctx context.Context, taskID string, v fleet.Verdict) (que
 	return queued, nil
 }
 
-// maxMessage is how many bytes the message of a verdict can have.
+// maxMessage is the maximum size of the message of a verdict, in bytes.
 const maxMessage = 64 << 10
 
 // checkVerdict refuses what a session would refuse: its task could not continue.

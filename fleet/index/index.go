@@ -24,13 +24,13 @@ type Index struct{ pool *pgxpool.Pool }
 func Open(pool *pgxpool.Pool) *Index { return &Index{pool: pool} }
 
 const (
-	// deadlock is a code of Postgres: nothing was done, since others have locked sessions
-	// in another order, such as with an append to several logs.
-	deadlock = "40P01"
-	// acceptTries is how often tasks are stored then, each time after acceptDelay, so that the one
-	// that was in the way goes on.
-	acceptTries = 10
-	acceptDelay = 50 * time.Millisecond
+	// deadlockDetected is Postgres's code of a deadlock: nothing was done, since another transaction has locked
+	// sessions in another order, such as an append to several logs.
+	deadlockDetected = "40P01"
+	// maxAcceptTries is the maximum number of attempts to store tasks then, and acceptDelay the wait between
+	// them, in which the other transaction ends.
+	maxAcceptTries = 10
+	acceptDelay    = 50 * time.Millisecond
 )
 
 // Tasks are stored in one transaction of three statements: each sees what the one before has locked.
@@ -95,7 +95,7 @@ func (c conflict) err(queue string) error {
 	)
 }
 
-// rows are tasks as columns.
+// rows holds the columns of tasks.
 type rows struct{ ids, sessions, inputs, raw, tenants []string }
 
 func columns(tasks []fleet.Task) (r rows, err error) {
@@ -120,14 +120,14 @@ func columns(tasks []fleet.Task) (r rows, err error) {
 // not known. They are for workers of the task queue, and in the outbox: the caller has
 // [SendDelay] to send them before others do. It refuses new tasks of a session that has tasks of another tenant, or
 // open tasks in another queue.
-func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (fresh []string, err error) {
+func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (newIDs []string, err error) {
 	r, err := columns(tasks)
 	for try := 1; err == nil; try++ {
-		if fresh, err = x.store(ctx, queue, r); err == nil {
-			return fresh, nil
+		if newIDs, err = x.store(ctx, queue, r); err == nil {
+			return newIDs, nil
 		}
-		refused := (*pgconn.PgError)(nil)
-		if !errors.As(err, &refused) || refused.Code != deadlock || try == acceptTries {
+		pgErr := (*pgconn.PgError)(nil)
+		if !errors.As(err, &pgErr) || pgErr.Code != deadlockDetected || try == maxAcceptTries {
 			break
 		}
 		select {
@@ -140,21 +140,21 @@ func (x *Index) Accept(ctx context.Context, queue string, tasks []fleet.Task) (f
 	return nil, fmt.Errorf("cannot submit %d tasks: %w", len(tasks), err)
 }
 
-func (x *Index) store(ctx context.Context, queue string, r rows) (fresh []string, err error) {
-	batch, found := &pgx.Batch{}, "" // one transaction
+func (x *Index) store(ctx context.Context, queue string, r rows) (newIDs []string, err error) {
+	batch, conflictJSON := &pgx.Batch{}, "" // one transaction
 	batch.Queue(lock, r.sessions, r.tenants)
 	batch.Queue(compare, r.ids, r.sessions, r.tenants, queue).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&found) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&conflictJSON) })
 	batch.Queue(insert, r.ids, r.sessions, r.inputs, r.raw, r.tenants, queue, SendDelay).
 		Query(func(rows pgx.Rows) error {
-			fresh, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			newIDs, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			return err
 		})
-	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil || found == "" {
-		return fresh, err
+	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil || conflictJSON == "" {
+		return newIDs, err
 	}
 	var c conflict
-	if err := json.Unmarshal([]byte(found), &c); err != nil {
+	if err := json.Unmarshal([]byte(conflictJSON), &c); err != nil {
 		return nil, err
 	}
 	return nil, c.err(queue)
@@ -164,11 +164,11 @@ func (x *Index) store(ctx context.Context, queue string, r rows) (fresh []string
 // id, a space, and the requester.
 const CancelChannel = "settle_fleet_cancel"
 
-// Cancellation is what became of a request for the end of a task.
+// Cancellation is the result of a request for the end of a task.
 type Cancellation struct {
 	// Open says that the task had not ended, and Running that a worker has it.
 	Open, Running bool
-	// By is the requester that counts: the first one.
+	// By is the first requester, who counts.
 	By string
 	// Queue is the task queue of the task.
 	Queue string
@@ -194,8 +194,8 @@ const expireHeld = `jsonb_set(task, '{verdicts}', coalesce(task -> 'verdicts', '
 	FROM jsonb_array_elements(result -> 'held') h
 	WHERE NOT coalesce(task -> 'verdicts', '[]') @> jsonb_build_array(jsonb_build_object('call', h -> 'id'))), '[]'))`
 
-// cancelled is the result of a task that was cancelled before a worker took it.
-func cancelled(by string) (string, error) {
+// cancelledResult returns the result, as JSON, of a task that was cancelled before a worker took it.
+func cancelledResult(by string) (string, error) {
 	result, err := json.Marshal(fleet.Result{
 		Outcome: event.Aborted,
 		Reason:  event.Interrupted,
@@ -227,7 +227,7 @@ func (x *Index) CancelBefore(ctx context.Context, taskID, by string, request tim
 }
 
 func (x *Index) cancel(ctx context.Context, taskID, by string, before *time.Time) (c Cancellation, err error) {
-	result, err := cancelled(by)
+	result, err := cancelledResult(by)
 	if err != nil {
 		return c, err
 	}
@@ -260,7 +260,7 @@ func (x *Index) Requesters(ctx context.Context, tasks []string) (map[string]stri
 	return by, nil
 }
 
-// statusColumns are those of [scanStatus].
+// statusColumns are the columns of a [fleet.TaskStatus], in the order of [statusFields].
 const statusColumns = `id, task, CASE outcome WHEN 'held' THEN 'held' ELSE state END, attempt, lost,
 	coalesce(worker, ''), coalesce(cancel, ''), task -> 'verdicts', result, created, started, ended`
 

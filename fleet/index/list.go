@@ -95,22 +95,22 @@ func (x *Index) List(ctx context.Context, f Filter) (tasks []fleet.TaskStatus, l
 	return tasks, last, nil
 }
 
-// Counts are how many tasks are in each state.
+// Counts has the numbers of tasks in each state.
 type Counts struct {
 	Queued, Running, Ended int
-	// Held is how many wait for a person.
+	// Held is the number of tasks that wait for a person.
 	Held int
-	// Completed, Failed and Aborted are those that have ended, by outcome.
+	// Completed, Failed and Aborted are the numbers of tasks that have ended, by outcome.
 	Completed, Failed, Aborted int
-	// Lost is how many workers died with a task.
+	// Lost is the number of workers that died with a task.
 	Lost int
-	// Tokens and USD are what those took that have ended, and Unpriced how many of their
-	// requests had a price that is not known.
+	// Tokens and USD are the usage of the tasks that have ended, and Unpriced is the number of their
+	// requests with an unknown price.
 	Tokens   int64
 	USD      float64
 	Unpriced int
-	// Outbox is how many tasks Temporal does not know yet, and OutboxAge the seconds since the first of them was
-	// submitted.
+	// Outbox is the number of tasks that Temporal does not have yet, and OutboxAge the seconds since the first of
+	// them was submitted.
 	Outbox    int
 	OutboxAge float64
 }

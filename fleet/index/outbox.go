@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// SendDelay is how long whoever has taken tasks from the outbox has to send them; then
-// another can.
+// SendDelay is the time in which a program must send the tasks that it has taken from the outbox; then
+// another program can take them.
 const SendDelay = 30 * time.Second
 
-// maxKnown is for how long a task that was submitted, or taken by a worker, says that its session has a workflow.
-const maxKnown = 2 * time.Minute
+// maxKnownAge is the maximum age of a task's submission or claim from which it follows that its session has a
+// workflow.
+const maxKnownAge = 2 * time.Minute
 
-// Parcel is what Temporal is sent: tasks of one session and task queue, in their order.
+// Parcel is a group of tasks to send to Temporal: those of one session and task queue, in their order.
 type Parcel struct {
 	Session, Queue string
 	Refs           []Ref
@@ -25,11 +26,11 @@ type Parcel struct {
 	// limit of signals. Of an older task, the workflow may be lost: a signal starts it again.
 	Known bool
 
-	taken []time.Time // until when nobody else takes them, as the outbox has it
+	sendUntil []time.Time // the ends of the time to send each task, as in the outbox
 }
 
-// due takes tasks from the outbox, which nobody else can for a while.
-const due = `
+// takeFromOutbox takes tasks from the outbox for a while, in which no other program can take them.
+const takeFromOutbox = `
 WITH c AS (
 	SELECT id FROM settle_fleet.unit WHERE %s ORDER BY outbox, place LIMIT $2 FOR UPDATE SKIP LOCKED
 ), u AS (
@@ -47,28 +48,29 @@ func (x *Index) TakeDue(ctx context.Context, limit int) ([]Parcel, error) {
 	return x.parcels(ctx, `outbox <= now() AND $1::text[] IS NULL`, nil, limit)
 }
 
-// Take takes those of the tasks that wait in the outbox.
+// Take takes the tasks with the ids from the outbox, as far as they are in it.
 func (x *Index) Take(ctx context.Context, ids []string) ([]Parcel, error) {
 	return x.parcels(ctx, `outbox IS NOT NULL AND id = ANY($1)`, ids, len(ids))
 }
 
-func (x *Index) parcels(ctx context.Context, which string, ids []string, limit int) ([]Parcel, error) {
-	rows, err := x.pool.Query(ctx, fmt.Sprintf(due, which), ids, limit, SendDelay, maxKnown)
+func (x *Index) parcels(ctx context.Context, condition string, ids []string, limit int) ([]Parcel, error) {
+	rows, err := x.pool.Query(ctx, fmt.Sprintf(takeFromOutbox, condition), ids, limit, SendDelay, maxKnownAge)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the outbox: %w", err)
 	}
 	at, all := map[[2]string]int{}, []Parcel(nil)
 	var p Parcel
-	var taken time.Time
+	var sendUntil time.Time
 	var ref Ref
-	_, err = pgx.ForEachRow(rows, append([]any{&p.Session, &p.Queue, &taken, &p.Known}, ref.fields()...), func() error {
+	fields := append([]any{&p.Session, &p.Queue, &sendUntil, &p.Known}, ref.fields()...)
+	_, err = pgx.ForEachRow(rows, fields, func() error {
 		key := [2]string{p.Session, p.Queue}
-		n, there := at[key]
-		if !there {
+		n, found := at[key]
+		if !found {
 			n = len(all)
 			at[key], all = n, append(all, p)
 		}
-		all[n].Refs, all[n].taken = append(all[n].Refs, ref), append(all[n].taken, taken)
+		all[n].Refs, all[n].sendUntil = append(all[n].Refs, ref), append(all[n].sendUntil, sendUntil)
 		return nil
 	})
 	if err != nil {
@@ -82,16 +84,17 @@ func (x *Index) parcels(ctx context.Context, which string, ids []string, limit i
 // crash of the database undoes is sent again, which changes nothing.
 func (x *Index) MarkSent(ctx context.Context, parcels []Parcel) error {
 	var ids []string
-	var taken []time.Time
+	var sendUntil []time.Time
 	for _, p := range parcels {
 		for n, ref := range p.Refs {
-			ids, taken = append(ids, ref.TaskID), append(taken, p.taken[n])
+			ids, sendUntil = append(ids, ref.TaskID), append(sendUntil, p.sendUntil[n])
 		}
 	}
 	batch := &pgx.Batch{} // one transaction
 	batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
 	batch.Queue(`UPDATE settle_fleet.unit u SET outbox = NULL
-		FROM unnest($1::text[], $2::timestamptz[]) AS s (id, taken) WHERE u.id = s.id AND u.outbox = s.taken`, ids, taken)
+		FROM unnest($1::text[], $2::timestamptz[]) AS s (id, taken)
+		WHERE u.id = s.id AND u.outbox = s.taken`, ids, sendUntil)
 	if err := x.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("cannot remove tasks from the outbox: %w", err)
 	}
@@ -104,17 +107,17 @@ func (x *Index) WithOpenTasks(ctx context.Context, queue string, sessions []stri
 	rows, err := x.pool.Query(ctx, `SELECT DISTINCT session FROM settle_fleet.unit
 		WHERE session = ANY($1) AND state <> 'ended' AND outbox IS NULL AND queue = $2`, sessions, queue)
 	if err == nil {
-		var waiting []string
-		if waiting, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
-			return waiting, nil
+		var open []string
+		if open, err = pgx.CollectRows(rows, pgx.RowTo[string]); err == nil {
+			return open, nil
 		}
 	}
 	return nil, fmt.Errorf("cannot find the open tasks of sessions: %w", err)
 }
 
-// IdleSessions returns up to limit sessions that have tasks which have not ended, which Temporal was sent, and which have not
-// changed for a while. The sessions are in the order of their hashes, from the one that follows after, and begin
-// again at the end: calls with the last session of the call before walk through all of them.
+// IdleSessions returns up to limit sessions that have tasks which have not ended, which Temporal was sent, and which
+// have not changed for a while. The sessions are in the order of their hashes, from the one that follows after, and
+// begin again at the end: calls with the last session of the call before walk through all of them.
 func (x *Index) IdleSessions(
 	ctx context.Context, queue string, idle time.Duration, after string, limit int,
 ) ([]string, error) {
@@ -156,7 +159,7 @@ type Abandonment struct {
 // many. Tasks that a worker has had go into the outbox once more, for a worker that ends them. Tasks that were
 // submitted later go there too, for a workflow of their own.
 func (x *Index) Abandon(ctx context.Context, a Abandonment) (tasks int64, err error) {
-	result, err := cancelled(a.By)
+	result, err := cancelledResult(a.By)
 	if err != nil {
 		return 0, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tenant is who tasks are for, and its share of the workers.
+// Tenant is a customer or group whose tasks get a share of the workers.
 type Tenant struct {
 	Name string `json:"tenant"`
 	// Weight is its share against those of the other tenants that have tasks waiting.
