@@ -14,11 +14,11 @@
 //
 // Files:
 //
-//   - worker.go: how many tasks it takes, and what an attempt shows of its progress
+//   - worker.go: the number of tasks at a time, and the progress of attempts
 //   - run.go: one attempt at a task
 //   - hold.go: calls that wait for a person
 //   - gate.go: waits for rate limits, which count as progress
-//   - progress.go: what the log says of a task: whether a turn's end ends it
+//   - progress.go: the state of a task in the log: whether a turn's end ends it
 //   - budget.go: the budget of a batch
 //   - workspace.go: workspaces of tasks with a repository
 package worker

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// waits says how long requests of a run have waited for a limit of their provider. Such a wait can take hours, and
-// the log has no events of it: it counts as progress.
+// waits measures the time for which requests of a run have waited for a limit of their provider. Such a wait can take
+// hours, and the log has no events of it: it counts as progress.
 type waits struct {
 	mu    sync.Mutex
 	open  int
@@ -32,8 +32,8 @@ func (w *waits) begin() (end func()) {
 	}
 }
 
-// waited returns for how many milliseconds requests have waited now: at least 1, or 0 if none waits.
-func (w *waits) waited() int64 {
+// waitTime returns the time, in milliseconds, for which requests have waited now: at least 1, or 0 if none waits.
+func (w *waits) waitTime() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == 0 {
@@ -42,16 +42,16 @@ func (w *waits) waited() int64 {
 	return max(time.Since(w.since).Milliseconds(), 1)
 }
 
-// gated is a provider whose requests note that they wait.
-type gated struct {
+// gateProvider is a provider whose requests note that they wait.
+type gateProvider struct {
 	model.Provider
 	waits *waits
 }
 
 // Enter implements [model.Gate].
-func (g gated) Enter(ctx context.Context) (leave func(), err error) {
-	gate, limited := g.Provider.(model.Gate)
-	if !limited {
+func (g gateProvider) Enter(ctx context.Context) (leave func(), err error) {
+	gate, hasGate := g.Provider.(model.Gate)
+	if !hasGate {
 		return func() {}, nil
 	}
 	defer g.waits.begin()()
@@ -59,9 +59,9 @@ func (g gated) Enter(ctx context.Context) (leave func(), err error) {
 }
 
 // URL implements [model.Locator] where the provider does.
-func (g gated) URL() string {
-	if at, ok := g.Provider.(model.Locator); ok {
-		return at.URL()
+func (g gateProvider) URL() string {
+	if locator, ok := g.Provider.(model.Locator); ok {
+		return locator.URL()
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (r *run) watchGates(c *settle.SessionConfig) {
 
 // watch returns the model, and its fallbacks, with requests that note that they wait.
 func (w *waits) watch(m model.Config) model.Config {
-	m.Provider = gated{m.Provider, w}
+	m.Provider = gateProvider{m.Provider, w}
 	if m.Fallback != nil {
 		fallback := w.watch(*m.Fallback)
 		m.Fallback = &fallback

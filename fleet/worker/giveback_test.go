@@ -60,7 +60,7 @@ func TestATaskThatNoWorkerCanBegin(t *testing.T) {
 	for _, session := range []string{"closed", "foreign"} { // the second one stays open
 		want := errs[session]
 		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
-		for _, before := range []int{0, maxGivenBack} {
+		for _, before := range []int{0, maxReturns} {
 			a := p.Claim(t, "w")
 			a.GivenBack = before
 			w.attempt(t.Context(), t.Context(), &a)
@@ -135,7 +135,7 @@ func TestABegunTaskThatNoWorkerCanBegin(t *testing.T) {
 			}
 			broken = true
 			a = p.Claim(t, "w")
-			a.GivenBack = maxGivenBack
+			a.GivenBack = maxReturns
 			w.attempt(t.Context(), t.Context(), &a)
 			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {
@@ -161,7 +161,7 @@ func TestACancelledTaskEndsOnAnyWorker(t *testing.T) {
 		{name: "foreign and not begun", session: foreign, want: event.Aborted},
 		{name: "foreign and accepted", accepted: true, session: foreign, want: event.Aborted},
 		{name: "foreign and completed", ran: true, session: foreign, want: event.Completed},
-		{name: "without a budget", session: &unsettledError{errors.New("unreachable")}, want: event.Aborted},
+		{name: "without a budget", session: &budgetError{errors.New("unreachable")}, want: event.Aborted},
 		{name: "without a tool", accepted: true, tool: errors.New("a tool is missing"), want: event.Aborted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestFallbacksNoteThatTheyWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, watched := range []model.Config{c.Model, child} {
-		if _, ok := watched.Fallback.Provider.(gated); !ok {
+		if _, ok := watched.Fallback.Provider.(gateProvider); !ok {
 			t.Errorf("%T", watched.Fallback.Provider)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // errHeld ends an attempt whose turn only waits for a person: the turn ends, and its call is held.
 var errHeld = errors.New("a call waits for a person")
 
-// byHold is who ends such a turn.
-const byHold = "worker, since a call waits for a person"
+// holdRequester is the requester of the end of such a turn.
+const holdRequester = "worker, since a call waits for a person"
 
 // holder is the Approver of a task's calls: no person can answer while the turn runs. When nothing
 // else of the turn runs any more, the turn ends, and the log has the call as a held one:
@@ -28,16 +28,17 @@ type holder struct{ run *run }
 func (h holder) Approve(ctx context.Context, call settle.Approval) error {
 	switch {
 	case call.Child != "": // the agent would be gone before a person answers
-		return denied(call, "no person can be asked for a child agent", call.Why)
+		return denial(call, "no person can be asked for a child agent", call.Why)
 	case call.Text == "":
-		return denied(call, "it is too long to be shown to a person", "")
+		return denial(call, "it is too long to be shown to a person", "")
 	}
 	h.run.watchHeld(ctx)
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-func denied(call settle.Approval, policy, why string) error {
+// denial returns the denial of a call.
+func denial(call settle.Approval, policy, why string) error {
 	if why != "" {
 		why = ": " + why
 	}
@@ -47,8 +48,8 @@ func denied(call settle.Approval, policy, why string) error {
 		call.Tool.Name, policy, why)}
 }
 
-// hookDelay is how long a session with hooks must be quiet before its turn counts as waiting for a person: a hook
-// starts soon after its call has ended, or has asked.
+// hookDelay is the time without events of a session with hooks after which its turn counts as waiting for a person: a
+// hook starts soon after its call has ended or has requested an approval.
 const hookDelay = 500 * time.Millisecond
 
 // watchHeld ends the wait for the turn with [errHeld] when the turn only waits for a person. It returns when
@@ -56,7 +57,7 @@ const hookDelay = 500 * time.Millisecond
 func (r *run) watchHeld(ctx context.Context) {
 	s := r.session.Load()
 	look := func() (seq uint64, waits bool) {
-		s.View(func(state event.State) { seq, waits = state.Seq, waitsOnly(state) })
+		s.View(func(state event.State) { seq, waits = state.Seq, waitsForPerson(state) })
 		return seq, waits
 	}
 	check := func() uint64 {
@@ -66,7 +67,7 @@ func (r *run) watchHeld(ctx context.Context) {
 			r.hold(errHeld)
 		case waits:
 			time.AfterFunc(hookDelay, func() { // a later event checks again
-				if now, still := look(); still && now == seq && ctx.Err() == nil {
+				if now, isWaiting := look(); isWaiting && now == seq && ctx.Err() == nil {
 					r.hold(errHeld)
 				}
 			})
@@ -81,9 +82,9 @@ func (r *run) watchHeld(ctx context.Context) {
 	}
 }
 
-// waitsOnly reports whether all that is open in the turn waits for a person. A hook that runs ends first, such as one
+// waitsForPerson reports whether all open items of the turn wait for a person. Hooks that run end first, such as a hook
 // of a call that has ended, or of the question itself.
-func waitsOnly(state event.State) (waits bool) {
+func waitsForPerson(state event.State) (waits bool) {
 	t := state.Running()
 	if t == nil || slices.ContainsFunc(t.Attempts, func(a *event.Attempt) bool { return a.End == nil }) ||
 		slices.ContainsFunc(t.Hooks, func(h *event.Hook) bool { return h.Ended == nil }) {
@@ -105,10 +106,10 @@ func waitsOnly(state event.State) (waits bool) {
 
 // heldCalls returns the calls of the turns that wait for a person. A verdict that did not count,
 // since its worker died, is given again.
-func heldCalls(state event.State, ours []*event.Turn, verdicts []fleet.Verdict) (out []fleet.HeldCall) {
+func heldCalls(state event.State, taskTurns []*event.Turn, verdicts []fleet.Verdict) (out []fleet.HeldCall) {
 	for _, h := range state.HeldCalls() {
-		decided := slices.ContainsFunc(verdicts, func(v fleet.Verdict) bool { return v.Call == h.ID })
-		if !decided && slices.Contains(ours, h.Turn) {
+		hasVerdict := slices.ContainsFunc(verdicts, func(v fleet.Verdict) bool { return v.Call == h.ID })
+		if !hasVerdict && slices.Contains(taskTurns, h.Turn) {
 			a := h.Approval
 			out = append(out, fleet.HeldCall{ID: h.ID, Tool: a.Tool, Title: a.Title, Why: a.Why, At: a.At.UTC()})
 		}
@@ -116,14 +117,14 @@ func heldCalls(state event.State, ours []*event.Turn, verdicts []fleet.Verdict) 
 	return out
 }
 
-// decide submits the verdicts that the log does not have, and reports whether there were some. They
+// decide submits the verdicts that the log does not have, and reports whether there were any. They
 // wait for the input that continues the task, so that one turn runs all calls that were approved.
-func (r *run) decide(s *settle.Session) (some bool, err error) {
+func (r *run) decide(s *settle.Session) (submitted bool, err error) {
 	for n, v := range r.attempt.Verdicts {
 		var waits bool
 		s.View(func(state event.State) {
-			h, known := state.HeldCall(v.Call)
-			waits = known && h.Verdict == nil
+			h, isHeld := state.HeldCall(v.Call)
+			waits = isHeld && h.Verdict == nil
 		})
 		if !waits {
 			continue
@@ -134,16 +135,16 @@ func (r *run) decide(s *settle.Session) (some bool, err error) {
 			settle.AsVerdict(&event.HeldVerdict{Call: v.Call, Verdict: v.Verdict, Message: v.Message}),
 		)
 		if err != nil {
-			return some, err
+			return submitted, err
 		}
-		some = true
+		submitted = true
 	}
-	return some, nil
+	return submitted, nil
 }
 
-// hold is the result of a task that waits for a person.
-func (p progress) hold(held []fleet.HeldCall) *fleet.Result {
-	r := p.ended(&event.Cause{Outcome: event.Completed})
+// heldResult returns the result of a task that waits for a person.
+func (p progress) heldResult(held []fleet.HeldCall) *fleet.Result {
+	r := p.resultOf(&event.Cause{Outcome: event.Completed})
 	r.Outcome, r.Held = fleet.OutcomeHeld, held
 	r.Message = fmt.Sprintf("%d calls wait for a person; settle-fleet approvals lists them", len(held))
 	if len(held) == 1 {

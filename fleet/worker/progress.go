@@ -10,20 +10,20 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// progress is what a log says of a task's input.
+// progress is the state of a task's input in the log.
 type progress struct {
-	// began says that the input was accepted.
-	began bool
+	// isAccepted says that the log has the input.
+	isAccepted bool
 	// turn is the id of the last turn that worked on it, "" for none; cause is how that turn ended, nil
 	// if it has not, and answer its answer.
 	turn, answer string
 	cause        *event.Cause
 	// prompt is the beginning of the input, as the log has it.
 	prompt string
-	// turns is how many turns there were, and spent what they took.
+	// turns is the number of its turns, and spent their usage.
 	turns int
 	spent event.Summary
-	// result is how the task has ended; nil if it has not.
+	// result is the task's result; nil if it has not ended.
 	result *fleet.Result
 }
 
@@ -33,16 +33,16 @@ func (r *run) progress(s *settle.Session) (p progress) {
 	return p
 }
 
-// isOf reports whether an input is the task's. The inputs that continue a task, and its verdicts, have its
-// input's id with a tilde and the epoch of their attempt.
-func isOf(input, id string) bool { return id == input || strings.HasPrefix(id, input+"~") }
+// isInputOf reports whether an id is that of a task's input, of an input that continues the task, or of a verdict. The
+// latter have the input's id with a tilde and the epoch of their attempt.
+func isInputOf(input, id string) bool { return id == input || strings.HasPrefix(id, input+"~") }
 
 // read returns the state of an input.
 func read(state event.State, input string, verdicts []fleet.Verdict) progress {
-	p := progress{began: state.Accepted(input)}
-	ours := func(inputs []event.Input) bool {
+	p := progress{isAccepted: state.Accepted(input)}
+	hasTaskInput := func(inputs []event.Input) bool {
 		for _, i := range inputs {
-			if isOf(input, i.ID) {
+			if isInputOf(input, i.ID) {
 				return true
 			}
 		}
@@ -50,11 +50,11 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	}
 	var turns []*event.Turn
 	for _, t := range state.Turns {
-		works := ours(t.Inputs)
+		isTaskTurn := hasTaskInput(t.Inputs)
 		for _, a := range t.Attempts {
-			works = works || ours(a.Inputs)
+			isTaskTurn = isTaskTurn || hasTaskInput(a.Inputs)
 		}
-		if works {
+		if isTaskTurn {
 			turns = append(turns, t)
 			p.spent.Join(t.Summary)
 		}
@@ -71,10 +71,10 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	if p.cause == nil {
 		return p
 	}
-	if counts(p.cause) {
-		p.result = p.ended(p.cause)
+	if endsTask(p.cause) {
+		p.result = p.resultOf(p.cause)
 	} else if held := heldCalls(state, turns, verdicts); len(held) > 0 {
-		p.result = p.hold(held)
+		p.result = p.heldResult(held)
 	}
 	if p.result != nil {
 		p.result.Seq = state.Seq
@@ -82,14 +82,14 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 	return p
 }
 
-// counts reports whether a turn's end is also the task's end, and not only the end of its
+// endsTask reports whether a turn's end is also the task's end, and not only the end of its
 // worker.
-func counts(c *event.Cause) bool {
+func endsTask(c *event.Cause) bool {
 	return c.Outcome != event.Aborted || c.Reason != event.Crashed && c.Reason != event.Shutdown
 }
 
-// ended returns the result of a task that ends so.
-func (p progress) ended(c *event.Cause) *fleet.Result {
+// resultOf returns the result of a task whose last turn ended with the cause.
+func (p progress) resultOf(c *event.Cause) *fleet.Result {
 	r := &fleet.Result{
 		Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent, Turn: p.turn, Answer: p.answer,
 	}
@@ -99,7 +99,7 @@ func (p progress) ended(c *event.Cause) *fleet.Result {
 	return r
 }
 
-// maxPrompt is how many bytes, about, of a prompt the model receives again.
+// maxPrompt is the approximate number of bytes of a prompt that the model receives again.
 const maxPrompt = 500
 
 // beginning returns the beginning of a prompt: other tasks of the session may have run since.
@@ -112,11 +112,11 @@ func beginning(prompt string) string {
 	return prompt
 }
 
-// resumption is the text for the model when another worker continues, or after people have decided
+// resumption returns the text for the model when another worker continues, or after people have decided
 // about calls.
-func resumption(p progress, decided bool) string {
+func resumption(p progress, hasVerdicts bool) string {
 	switch {
-	case decided:
+	case hasVerdicts:
 		return "Your turn had ended while calls waited for a person. The decisions are above, and calls that were " +
 			"approved have run by now. Continue the task that began with: " + p.prompt
 	case p.turn == "":
@@ -128,15 +128,15 @@ func resumption(p progress, decided bool) string {
 		"If the effects of a call are unknown and nothing above reports them, check how far the call got before you repeat it."
 }
 
-// failure is the result of a task that fails outside of its turns, whose log would mask
+// failure returns the result of a task that fails outside of its turns, whose log would mask
 // the message (C15).
 func (p progress) failure(message string) *fleet.Result {
-	return p.ended(event.Fail(&event.Failure{Name: event.NameInternal, Message: redact.Diagnostic(message)}))
+	return p.resultOf(event.Fail(&event.Failure{Name: event.NameInternal, Message: redact.Diagnostic(message)}))
 }
 
-// cancelled is the result of a task whose end was asked for while no worker ran it.
-func (p progress) cancelled(by string) *fleet.Result {
+// cancelledResult returns the result of a task that was cancelled while no worker ran it.
+func (p progress) cancelledResult(by string) *fleet.Result {
 	c := event.Abort(event.Interrupted, by)
 	c.Message = fmt.Sprintf("cancelled by %s; its worker had ended", by)
-	return p.ended(c)
+	return p.resultOf(c)
 }

@@ -33,23 +33,23 @@ type run struct {
 	life context.Context //nolint:containedctx // it ends when the attempt is to end early
 	end  context.CancelCauseFunc
 
-	// before is what the task took before the turn that runs; it is set before that
+	// spentBefore is the usage of the task before the present turn; it is set before the turn
 	// begins.
-	before event.Summary
-	ran    bool // a turn of the task, in this attempt
+	spentBefore event.Summary
+	startedTurn bool // a turn of the task, in this attempt
 
 	session atomic.Pointer[settle.Session] // while it is open
 
-	cancelled context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
-	cancel    context.CancelCauseFunc
+	taskCtx context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	cancel  context.CancelCauseFunc
 
-	unheld context.Context //nolint:containedctx // ends with life, or with errHeld
-	hold   context.CancelCauseFunc
-	hooks  bool // the session has hooks; set before it is opened
-	waits  waits
+	waitCtx context.Context //nolint:containedctx // ends with life, or with errHeld
+	hold    context.CancelCauseFunc
+	hooks   bool // the session has hooks; set before it is opened
+	waits   waits
 }
 
-func newRun(cancelled context.Context, w *Worker, a fleet.Attempt) *run {
+func newRun(taskCtx context.Context, w *Worker, a fleet.Attempt) *run {
 	r := &run{
 		worker:  w,
 		attempt: a,
@@ -57,15 +57,15 @@ func newRun(cancelled context.Context, w *Worker, a fleet.Attempt) *run {
 	}
 	r.logger = w.logger.With("task", a.TaskID, "attempt", a.Number, "epoch", a.Epoch)
 	r.life, r.end = context.WithCancelCause(context.Background())
-	r.unheld, r.hold = context.WithCancelCause(r.life)
-	r.cancelled, r.cancel = context.WithCancelCause(cancelled)
+	r.waitCtx, r.hold = context.WithCancelCause(r.life)
+	r.taskCtx, r.cancel = context.WithCancelCause(taskCtx)
 	if a.Cancel != "" {
 		r.cancel(&fleet.CancelledError{By: a.Cancel})
 	}
 	return r
 }
 
-// lostError is why an attempt ends that is another worker's now.
+// lostError is the reason of the end of an attempt whose task another worker has now.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }
@@ -79,7 +79,7 @@ func (r *run) stop(err error) { r.end(err) }
 
 // cancellation returns the task's cancellation; nil if none was requested.
 func (r *run) cancellation() (requested *fleet.CancelledError) {
-	errors.As(context.Cause(r.cancelled), &requested)
+	errors.As(context.Cause(r.taskCtx), &requested)
 	return requested
 }
 
@@ -87,32 +87,32 @@ func (r *run) cancellation() (requested *fleet.CancelledError) {
 func (r *run) run(ctx context.Context) {
 	defer r.end(nil)
 	defer r.cancel(nil)
-	ended := r.count()
+	countEnd := r.count()
 	result, err := r.work(ctx)
-	ended(r.complete(ctx, result, err))
+	countEnd(r.complete(ctx, result, err))
 }
 
-// count counts the attempt in the worker's metrics. The caller calls ended at the end.
-func (r *run) count() (ended func(*fleet.Result)) {
+// count counts the attempt in the worker's metrics. The caller calls countEnd at the end.
+func (r *run) count() (countEnd func(*fleet.Result)) {
 	m := r.worker.config.Metrics
 	if m == nil {
 		return func(*fleet.Result) {}
 	}
 	m.CountStart(r.attempt)
 	began := time.Now()
-	return func(counted *fleet.Result) { m.CountEnd(r.attempt, counted, time.Since(began)) }
+	return func(result *fleet.Result) { m.CountEnd(r.attempt, result, time.Since(began)) }
 }
 
 // complete reports the end of the attempt to the engine, and returns the result if it counts.
 func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fleet.Result {
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
-		r.logger.Warn("the task is another worker's now; what this one ran for it has ended", "error", err)
+		r.logger.Warn("another worker has the task now; the attempt of this worker has ended", "error", err)
 		return nil
 	}
 	if err != nil {
 		if result = r.giveUp(ctx, err); result == nil {
 			r.logger.Warn("the task goes back", "error", err)
-			r.givesBack()
+			r.countReturn()
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
@@ -120,10 +120,10 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 	r.account(ctx, result)
 	switch err := r.worker.config.Engine.Complete(ctx, r.attempt, result); {
 	case errors.Is(err, fleet.ErrLost):
-		r.logger.Warn("the task is another worker's now; what this one says of its end does not count")
+		r.logger.Warn("another worker has the task now; the result of this worker does not count")
 		return nil
 	case err != nil: // another worker finds the log as it is
-		r.logger.Error("cannot say how the task has ended", "error", err)
+		r.logger.Error("cannot store the result of the task", "error", err)
 		return nil
 	case result != nil && len(result.Held) > 0:
 		r.logger.Info("the task waits for a person", "calls", len(result.Held))
@@ -133,8 +133,8 @@ func (r *run) complete(ctx context.Context, result *fleet.Result, err error) *fl
 	return result
 }
 
-// givesBack counts that the worker gives the task back, unless it ends.
-func (r *run) givesBack() {
+// countReturn counts that the worker gives the task back, unless it ends.
+func (r *run) countReturn() {
 	if m := r.worker.config.Metrics; m != nil && r.life.Err() == nil {
 		m.CountReturn(r.attempt)
 	}
@@ -146,26 +146,27 @@ func (r *run) givesBack() {
 // trouble of the budget, or of the worker itself.
 func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 	switch {
-	case r.ran, r.life.Err() != nil,
-		r.attempt.Cancel == "" && (r.attempt.GivenBack < maxGivenBack || elsewhere(err)):
+	case r.startedTurn, r.life.Err() != nil,
+		r.attempt.Cancel == "" && (r.attempt.GivenBack < maxReturns || isWorkerSpecific(err)):
 		return nil
 	}
-	result, failing := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.GivenBack+1, err))
-	if failing != nil {
-		r.logger.Warn("cannot end a task that no worker can begin", "error", failing)
+	result, failErr := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.GivenBack+1, err))
+	if failErr != nil {
+		r.logger.Warn("cannot end a task that no worker can begin", "error", failErr)
 	}
 	return result
 }
 
-// elsewhere reports whether an error says nothing about the task: another worker may be able to begin it.
-func elsewhere(err error) bool {
-	return errors.As(err, new(*unsettledError)) || errors.As(err, new(*fleet.ForeignError))
+// isWorkerSpecific reports whether an error is about the worker and not about the task: another worker may be able to
+// begin it.
+func isWorkerSpecific(err error) bool {
+	return errors.As(err, new(*budgetError)) || errors.As(err, new(*fleet.ForeignError))
 }
 
 // work opens the session, does the remaining work, and closes it. Without a result and
 // without an error, the task must continue on another worker.
 func (r *run) work(ctx context.Context) (*fleet.Result, error) {
-	o, err := r.openApart(ctx)
+	o, err := r.openInGoroutine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +178,9 @@ func (r *run) work(ctx context.Context) (*fleet.Result, error) {
 	return r.close(ctx, o, result, err)
 }
 
-// openApart opens the session in a goroutine of its own, which it waits for: what opens a session needs a deep
+// openInGoroutine opens the session in a goroutine of its own, and waits for it: opening a session needs a deep
 // stack, which a turn that waits for a model should not keep.
-func (r *run) openApart(ctx context.Context) (opening, error) {
+func (r *run) openInGoroutine(ctx context.Context) (opening, error) {
 	var o opening
 	done := make(chan error, 1)
 	go func() { done <- scope.Guard(func() error { o = r.open(ctx); return nil }) }()
@@ -187,7 +188,7 @@ func (r *run) openApart(ctx context.Context) (opening, error) {
 	return o, err
 }
 
-// opening is what an attempt begins with: a session, or, without one, the task's result or the error.
+// opening is the beginning of an attempt: a session, or, without one, the task's result or the error.
 type opening struct {
 	session *settle.Session
 	place   *fleet.Place
@@ -197,7 +198,7 @@ type opening struct {
 
 // open opens the session, in its workspace and within its budget.
 func (r *run) open(ctx context.Context) (o opening) {
-	if r.attempt.Rescued { // before what may wait for a workspace, or for an executor
+	if r.attempt.Rescued { // first, since a workspace or an executor may take long
 		if _, err := r.settle(ctx, nil); err != nil {
 			return opening{err: r.cause(err)}
 		}
@@ -214,7 +215,7 @@ func (r *run) open(ctx context.Context) (o opening) {
 		o.result, o.err = r.fail(ctx, err)
 		return o
 	}
-	r.bound(&config)
+	r.limitTurns(&config)
 	r.watchGates(&config)
 	if r.worker.config.Hold && config.Approver == nil && !config.Attended {
 		config.Approver = holder{r}
@@ -231,22 +232,23 @@ func (r *run) open(ctx context.Context) (o opening) {
 
 // close closes the session, and stores the workspace.
 func (r *run) close(ctx context.Context, o opening, result *fleet.Result, err error) (*fleet.Result, error) {
-	ending, cancel := context.WithTimeout(ctx, endTimeout)
+	closeCtx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	by := "worker"
 	if errors.Is(err, errHeld) {
-		by = byHold
+		by = holdRequester
 	}
 	if result != nil {
-		if dropping := r.dropInputs(o.session); dropping != nil {
-			result, err = nil, r.cause(dropping)
+		if dropErr := r.dropInputs(o.session); dropErr != nil {
+			result, err = nil, r.cause(dropErr)
 		}
 	}
-	if closing := o.session.CloseFor(ending, event.Shutdown, by); closing != nil && (err == nil || by == byHold) {
-		r.logger.Warn("the session is not closed in good order", "error", closing)
+	closeErr := o.session.CloseFor(closeCtx, event.Shutdown, by)
+	if closeErr != nil && (err == nil || by == holdRequester) {
+		r.logger.Warn("the session is not closed in good order", "error", closeErr)
 	}
 	if errors.Is(err, errHeld) {
-		result, err = r.ended(o.session)
+		result, err = r.resultAfterTurn(o.session)
 	}
 	return r.keep(ctx, o.place, r.progress(o.session), result, err)
 }
@@ -257,27 +259,27 @@ func (r *run) fail(ctx context.Context, err error) (*fleet.Result, error) {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return nil, &lostError{err}
-	case r.life.Err() != nil, r.attempt.Cancel == "" && elsewhere(err):
+	case r.life.Err() != nil, r.attempt.Cancel == "" && isWorkerSpecific(err):
 		return nil, r.cause(err)
 	}
 	var p progress
 	if r.attempt.Number > 1 {
-		var settling error
-		if p, settling = r.settle(ctx, r.dropInputs); settling != nil {
-			return nil, r.cause(settling)
+		var settleErr error
+		if p, settleErr = r.settle(ctx, r.dropInputs); settleErr != nil {
+			return nil, r.cause(settleErr)
 		}
 	}
 	switch {
 	case p.result != nil:
 		return p.result, nil
 	case r.attempt.Cancel != "":
-		return p.cancelled(r.attempt.Cancel), nil
+		return p.cancelledResult(r.attempt.Cancel), nil
 	}
 	if requested := r.cancellation(); requested != nil {
-		return p.cancelled(requested.By), nil
+		return p.cancelledResult(requested.By), nil
 	}
-	if cause := spent(err); cause != nil {
-		return p.ended(cause), nil
+	if cause := budgetCause(err); cause != nil {
+		return p.resultOf(cause), nil
 	}
 	return p.failure(fmt.Sprintf("cannot begin: %v", err)), nil
 }
@@ -322,15 +324,15 @@ func (r *run) settle(ctx context.Context, drop func(*settle.Session) error) (pro
 // none. Otherwise the session's next turn, which is another task's, would take a prompt that was cancelled, and
 // run a call that was approved for this task.
 func (r *run) dropInputs(s *settle.Session) error {
-	var left []string
+	var ids []string
 	s.View(func(state event.State) {
 		for _, i := range state.Waiting {
-			if isOf(r.attempt.Task.Input, i.ID) {
-				left = append(left, i.ID)
+			if isInputOf(r.attempt.Task.Input, i.ID) {
+				ids = append(ids, i.ID)
 			}
 		}
 	})
-	for _, id := range left {
+	for _, id := range ids {
 		if _, err := s.Drop(id, "fleet"); err != nil {
 			return fmt.Errorf("cannot drop input %s of task %s, which has ended: %w", id, r.attempt.TaskID, err)
 		}
@@ -346,7 +348,7 @@ func (noModel) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, err
 	return func(yield func(model.Chunk, error) bool) { yield(model.Chunk{}, errors.New("there is no model")) }
 }
 
-// cause returns why the attempt is to end, or the error.
+// cause returns the reason for which the attempt must end, or the error.
 func (r *run) cause(err error) error {
 	if cause := context.Cause(r.life); cause != nil {
 		return cause
@@ -354,7 +356,7 @@ func (r *run) cause(err error) error {
 	return err
 }
 
-// finish has the task's input run to its end, as far as it has not.
+// finish runs the task's input to its end, unless it has ended.
 func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) {
 	turn, result, err := r.begin(s, at)
 	if turn == nil {
@@ -363,11 +365,11 @@ func (r *run) finish(s *settle.Session, at *fleet.Place) (*fleet.Result, error) 
 	if err := r.await(s, turn); err != nil {
 		return nil, err
 	}
-	return r.ended(s)
+	return r.resultAfterTurn(s)
 }
 
-// ended returns the task's result after its turn.
-func (r *run) ended(s *settle.Session) (*fleet.Result, error) {
+// resultAfterTurn returns the task's result after its turn.
+func (r *run) resultAfterTurn(s *settle.Session) (*fleet.Result, error) {
 	if result := r.progress(s).result; result != nil {
 		return result, nil
 	}
@@ -381,35 +383,35 @@ func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Re
 	switch {
 	case p.result != nil:
 		return nil, p.result, nil
-	case p.began && r.attempt.Cancel != "":
-		return nil, p.cancelled(r.attempt.Cancel), nil
+	case p.isAccepted && r.attempt.Cancel != "":
+		return nil, p.cancelledResult(r.attempt.Cancel), nil
 	case r.attempt.Lost > r.worker.config.Lost:
 		return nil, p.failure(fmt.Sprintf(
 			"it was lost %d times: its worker died, stood still, or did not reach Temporal", r.attempt.Lost,
 		)), nil
 	}
-	r.before = p.spent
+	r.spentBefore = p.spent
 	text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
-	if p.began {
-		decided, err := r.decide(s)
+	if p.isAccepted {
+		hasVerdicts, err := r.decide(s)
 		if err != nil {
 			return nil, nil, r.cause(err)
 		}
-		text, id = resumption(p, decided), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
+		text, id = resumption(p, hasVerdicts), fmt.Sprintf("%s~%d", id, r.attempt.Epoch)
 	}
 	turn, err := s.Submit(r.life, note(s, at)+r.reattach(s)+text, settle.WithID(id), settle.From("fleet"))
 	if err != nil {
 		return nil, nil, r.cause(err)
 	}
-	r.ran = true
+	r.startedTurn = true
 	return turn, nil, nil
 }
 
 // reattach takes over results of an earlier worker's calls from the executor, and returns
 // the text about them for the model; "" if the log has them all.
 func (r *run) reattach(s *settle.Session) string {
-	all := s.Reattach(r.life)
-	if len(all) == 0 {
+	results := s.Reattach(r.life)
+	if len(results) == 0 {
 		return ""
 	}
 	unknown := map[string]bool{}
@@ -421,9 +423,9 @@ func (r *run) reattach(s *settle.Session) string {
 		}
 	})
 	var text strings.Builder
-	for _, one := range all {
-		if one.Job != "" || unknown[one.Call] {
-			text.WriteString("[Reattached: " + one.Text + "]\n\n")
+	for _, recovered := range results {
+		if recovered.Job != "" || unknown[recovered.Call] {
+			text.WriteString("[Reattached: " + recovered.Text + "]\n\n")
 		}
 	}
 	return text.String()
@@ -432,16 +434,16 @@ func (r *run) reattach(s *settle.Session) string {
 // await waits for the turn's end, which a cancellation of the task interrupts. A turn that only waits for a
 // person is [errHeld]. It waits in this goroutine, since each goroutine of a turn that waits has a stack.
 func (r *run) await(s *settle.Session, turn *settle.Turn) error {
-	interrupted := make(chan struct{})
-	uninterrupted := context.AfterFunc(r.cancelled, func() {
-		defer close(interrupted)
+	interruptDone := make(chan struct{})
+	stopInterrupt := context.AfterFunc(r.taskCtx, func() {
+		defer close(interruptDone)
 		r.interrupt(s, turn)
 	})
-	_, err := turn.Wait(r.unheld)
-	if !uninterrupted() {
-		<-interrupted // it ends with the turn, or with the attempt's life
+	_, err := turn.Wait(r.waitCtx)
+	if !stopInterrupt() {
+		<-interruptDone // it ends with the turn, or with the attempt's life
 	}
-	if err != nil && errors.Is(context.Cause(r.unheld), errHeld) {
+	if err != nil && errors.Is(context.Cause(r.waitCtx), errHeld) {
 		return errHeld
 	}
 	return r.turnError(err)
@@ -464,7 +466,7 @@ func (r *run) turnError(err error) error {
 	if cause := context.Cause(r.life); cause != nil {
 		return cause
 	}
-	if ended := (*event.Cause)(nil); err == nil || errors.As(err, &ended) {
+	if cause := (*event.Cause)(nil); err == nil || errors.As(err, &cause) {
 		if failure := (*event.Failure)(nil); errors.As(err, &failure) && failure.Name == event.NameJournal {
 			return &lostError{failure}
 		}

@@ -16,10 +16,10 @@ import (
 const (
 	// defaultLost is the number of lost workers after which a task fails.
 	defaultLost = 10
-	// maxGivenBack is how many workers, one after the other, can give a task back before one event of it is in the log.
+	// maxReturns is the number of times in a row that workers can give a task back without an event of it in the log.
 	// The engine's pauses between them take an hour together: one bad node, which takes a task again and again, can be
 	// repaired. Then the task fails.
-	maxGivenBack = 126
+	maxReturns = 126
 	// endTimeout bounds the end of a session whose task is lost or over.
 	endTimeout = 15 * time.Second
 )
@@ -37,13 +37,13 @@ type Config struct {
 	ID     string
 	Engine fleet.Engine
 	Logs   Logs
-	// Session makes what the session of an attempt works with.
+	// Session makes the configuration of an attempt's session.
 	Session func(context.Context, fleet.Attempt) (settle.SessionConfig, error)
-	// Workspaces, if set, make what tasks with a repository work in.
+	// Workspaces, if set, makes the workspaces of tasks with a repository.
 	Workspaces Workspaces
-	// Budgets, if set, bound what batches take.
+	// Budgets, if set, bounds the usage of batches.
 	Budgets Budgets
-	// Metrics, if set, counts what the worker does, and Observer what its turns do.
+	// Metrics, if set, counts attempts, and Observer receives the events of turns.
 	Metrics  Metrics
 	Observer settle.Observer
 	// OpenHost, if set, opens the host of the sessions instead of [settle.Open].
@@ -51,7 +51,7 @@ type Config struct {
 	// Hold has tasks wait for a person whose calls need one, without the worker: see [holder]. Without
 	// it, a policy denies these calls.
 	Hold bool
-	// Slots is how many tasks it runs at a time.
+	// Slots is the maximum number of tasks that run at a time.
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.
 	DataDir string
@@ -143,16 +143,16 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 // attempt runs an attempt, after an earlier one of this worker at the same task, which was lost.
-func (w *Worker) attempt(ctx, cancelled context.Context, a *fleet.Attempt) {
-	r := newRun(cancelled, w, *a)
+func (w *Worker) attempt(ctx, taskCtx context.Context, a *fleet.Attempt) {
+	r := newRun(taskCtx, w, *a)
 	w.mu.Lock()
-	before := w.running[a.TaskID]
+	previous := w.running[a.TaskID]
 	w.running[a.TaskID] = r
 	w.mu.Unlock()
 	defer w.forget(r)
-	if before != nil {
-		before.lose(fleet.ErrLost)
-		<-before.done // its end is bounded
+	if previous != nil {
+		previous.lose(fleet.ErrLost)
+		<-previous.done // its end is bounded
 	}
 	defer context.AfterFunc(ctx, func() {
 		if cause := context.Cause(ctx); errors.Is(cause, fleet.ErrLost) {
@@ -174,12 +174,13 @@ func (w *Worker) forget(r *run) {
 	close(r.done)
 }
 
-// Progress is how far a task is: people see it in Temporal.
+// Progress is the progress of a task, which Temporal shows to people.
 type Progress struct {
 	Attempt int    `json:"attempt"`
 	Epoch   int64  `json:"epoch"`
 	Events  uint64 `json:"events"` // of the session's log
-	// Waited is for how many milliseconds requests have waited for a limit of their provider, if some wait now.
+	// Waited is the time, in milliseconds, for which requests have waited for a limit of their provider; 0 if none
+	// waits now.
 	Waited int64 `json:"waited_ms,omitempty"`
 }
 
@@ -191,7 +192,7 @@ func (w *Worker) progress(taskID string) any {
 	if r == nil {
 		return nil
 	}
-	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch, Waited: r.waits.waited()}
+	p := Progress{Attempt: r.attempt.Number, Epoch: r.attempt.Epoch, Waited: r.waits.waitTime()}
 	if s := r.session.Load(); s != nil {
 		s.View(func(state event.State) { p.Events = state.Seq })
 	}

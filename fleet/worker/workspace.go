@@ -10,17 +10,17 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Workspaces make what tasks with a repository work in.
+// Workspaces makes the workspaces of tasks with a repository.
 type Workspaces interface {
-	// Prepare has the session's workspace be there.
+	// Prepare returns the session's workspace, and makes it if it is missing.
 	Prepare(context.Context, fleet.Attempt) (fleet.Place, error)
 	// Checkpoint stores the state of the workspace after a turn. If another worker has
 	// the session, that is an [fleet.ErrLost].
 	Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error)
 }
 
-// prepare has the workspace of the attempt's task be there, and returns the attempt
-// as it works in that; nil if the task has no repository.
+// prepare makes the workspace of the attempt's task if it is missing, and returns the attempt
+// with the directory of the workspace; nil if the task has no repository.
 func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	a := r.attempt
 	if a.Task.Repo == "" {
@@ -31,7 +31,7 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 	}
 	ctx, cancel := context.WithCancel(r.life)
 	defer cancel()
-	defer context.AfterFunc(r.cancelled, cancel)()
+	defer context.AfterFunc(r.taskCtx, cancel)()
 	place, err := r.worker.config.Workspaces.Prepare(ctx, a)
 	if err != nil {
 		if requested := r.cancellation(); requested != nil {
@@ -74,11 +74,11 @@ func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fl
 	if at == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	if at.Note != "" && !r.ran && at.Turn != turn {
+	if at.Note != "" && !r.startedTurn && at.Turn != turn {
 		return &fleet.Checkpoint{
 			Base:  at.Base,
 			Turn:  turn,
-			Error: "the workspace was lost before what the turn had made of it was stored",
+			Error: "the workspace was lost before the changes of the turn were stored",
 		}, nil
 	}
 	c, err := r.worker.config.Workspaces.Checkpoint(ctx, r.attempt, *at, turn)

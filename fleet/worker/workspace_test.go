@@ -190,7 +190,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 	} {
 		var s shelf
 		r := newRun(t.Context(), &Worker{config: Config{Workspaces: &s}, logger: slog.New(slog.DiscardHandler)}, fleet.Attempt{})
-		r.ran = c.ran
+		r.startedTurn = c.ran
 		result, err := r.keep(t.Context(), &c.place, progress{turn: "t2"}, &fleet.Result{}, nil)
 		r.end(nil)
 		if err != nil || result.Checkpoint == nil || !strings.Contains(result.Checkpoint.Error, c.says) ||
