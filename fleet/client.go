@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// submitSize is how many tasks are sent to the engine at a time.
+	// submitSize is the number of tasks that are sent to the engine at a time.
 	submitSize = 500
-	// leastWaitDelay and maxWaitDelay are how long [Wait] waits before it looks again.
-	leastWaitDelay, maxWaitDelay = 20 * time.Millisecond, time.Second
+	// minWaitDelay and maxWaitDelay bound the wait of [Wait] between two queries.
+	minWaitDelay, maxWaitDelay = 20 * time.Millisecond, time.Second
 )
 
 // TaskError says which task cannot be submitted, and why. Nothing was submitted.
@@ -63,14 +63,14 @@ func Submit(ctx context.Context, e Engine, tasks ...Task) (ids []string, err err
 type IncompleteError struct{ Task TaskStatus }
 
 func (e *IncompleteError) Error() string {
-	why := "it has no result"
+	reason := "it has no result"
 	if e.Task.State == Held {
 		return fmt.Sprintf("task %s waits for a person: settle-fleet approvals lists its calls", e.Task.ID)
 	}
 	if r := e.Task.Result; r != nil {
-		why = cmp.Or(r.Message, string(r.Outcome))
+		reason = cmp.Or(r.Message, string(r.Outcome))
 	}
-	return fmt.Sprintf("task %s has not completed: %s", e.Task.ID, why)
+	return fmt.Sprintf("task %s has not completed: %s", e.Task.ID, reason)
 }
 
 // Wait waits until a task has ended or waits for a person, and returns it. A task that did not complete is an
@@ -78,7 +78,7 @@ func (e *IncompleteError) Error() string {
 // ctx ends first, the error is its cause, and the task continues. Wait continues while the
 // engine cannot be reached.
 func Wait(ctx context.Context, e Engine, taskID string) (TaskStatus, error) {
-	for delay := leastWaitDelay; ; delay = min(2*delay, maxWaitDelay) {
+	for delay := minWaitDelay; ; delay = min(2*delay, maxWaitDelay) {
 		u, err := e.State(ctx, taskID)
 		switch {
 		case err == nil && u.State == Held,

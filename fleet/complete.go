@@ -22,9 +22,9 @@ const (
 	maxID = 100
 	// maxName bounds the names of tenants and batches, in bytes.
 	maxName = 100
-	// leastSeconds and maxSeconds bound the time that a task may give its turns: less
-	// would round to none, which is no limit, and far more would not fit a duration.
-	leastSeconds, maxSeconds = 0.001, 365 * 24 * 60 * 60
+	// minSeconds and maxSeconds bound the time limit of a task's turns, in seconds: less
+	// would round to 0, which is no limit, and far more would not fit a duration.
+	minSeconds, maxSeconds = 0.001, 365 * 24 * 60 * 60
 )
 
 // Complete returns the task with its ids, or an error for an invalid task. A complete task
@@ -117,7 +117,7 @@ func hidden(r rune) bool {
 
 // checkTexts refuses what the database cannot store: a NUL.
 func (t Task) checkTexts() error {
-	type text struct{ of, is string }
+	type text struct{ field, value string }
 	texts := []text{
 		{"prompt", t.Prompt},
 		{"dir", t.Dir},
@@ -130,8 +130,8 @@ func (t Task) checkTexts() error {
 		texts = append(texts, text{fmt.Sprintf("label %q", key), value})
 	}
 	for _, text := range texts {
-		if strings.Contains(text.is, "\x00") {
-			return fmt.Errorf("the %s of the task has a NUL, which cannot be stored", text.of)
+		if strings.Contains(text.value, "\x00") {
+			return fmt.Errorf("the %s of the task has a NUL, which cannot be stored", text.field)
 		}
 	}
 	return nil
@@ -142,9 +142,9 @@ func (l Limits) check() error {
 	if l.Steps < 0 || l.Seconds < 0 || l.Tokens < 0 {
 		return errors.New("a limit of the task is below zero")
 	}
-	if l.Seconds != 0 && !(l.Seconds >= leastSeconds && l.Seconds <= maxSeconds) { // as NaN is
+	if l.Seconds != 0 && !(l.Seconds >= minSeconds && l.Seconds <= maxSeconds) { // as NaN is
 		return fmt.Errorf(
-			"the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, leastSeconds,
+			"the limit of %g seconds is neither 0 nor between %g and %d (365 days)", l.Seconds, minSeconds,
 			int(maxSeconds),
 		)
 	}

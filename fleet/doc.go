@@ -1,5 +1,5 @@
-// Package fleet is what a fleet of workers agrees on: the task, how it
-// ends, and the [Engine] that gives tasks to workers.
+// Package fleet has the types that a fleet of workers shares: the task, its
+// result, and the [Engine] that gives tasks to workers.
 //
 // A task is one input of a session, run to its end by one worker at a time:
 //

@@ -10,13 +10,13 @@ import (
 // Engine takes tasks and gives attempts at them to workers. Package engine has the one that
 // runs on Temporal; tests wrap it.
 type Engine interface {
-	// Submit takes tasks that are complete, all or none, and returns how many of
-	// them were not known. The tasks are durable then.
-	Submit(ctx context.Context, tasks []Task) (fresh int, err error)
-	// Cancel asks for the end of a task, and reports whether it had not ended. One
-	// that no worker has had ends at once.
+	// Submit accepts complete tasks, all or none, and returns the number of new
+	// ones. The tasks are durable then.
+	Submit(ctx context.Context, tasks []Task) (added int, err error)
+	// Cancel requests the end of a task, and reports whether it was open. A task that
+	// no worker has had ends at once.
 	Cancel(ctx context.Context, taskID, by string) (bool, error)
-	// State returns a task. One that is not known is an [*UnknownError].
+	// State returns a task. An unknown task is an [*UnknownError].
 	State(ctx context.Context, taskID string) (TaskStatus, error)
 	// Complete ends an attempt: with a result the task has ended, with nil it is
 	// for another worker. An attempt that another has followed is an [ErrLost].
@@ -25,22 +25,22 @@ type Engine interface {
 	Work(ctx context.Context, w Work) error
 }
 
-// Work is what a worker takes.
+// Work has the functions and limits of a worker that runs attempts.
 type Work struct {
 	// Worker names the worker.
 	Worker string
-	// Slots is how many attempts run at a time.
+	// Slots is the maximum number of attempts that run at a time.
 	Slots int
-	// Drain is how long the attempts that run may continue after the worker was asked to
-	// end; the rest end with [ErrShutdown].
+	// Drain is the time for which the attempts that run may continue after the worker's shutdown
+	// has begun; the rest end with [ErrShutdown].
 	Drain time.Duration
 	// Hurry, if set, ends the drain early when it is closed.
 	Hurry <-chan struct{}
 	// Run runs an attempt and completes it. The attempt must end early if ctx does: its cause
 	// is [ErrShutdown], or an [ErrLost] if the task is another worker's. If the task is cancelled,
-	// cancelled ends with a [*CancelledError].
-	Run func(ctx, cancelled context.Context, a *Attempt)
-	// Progress, if set, returns how far an attempt is, as a comparable value. An attempt without
+	// taskCtx ends with a [*CancelledError].
+	Run func(ctx, taskCtx context.Context, a *Attempt)
+	// Progress, if set, returns the progress of an attempt as a comparable value. An attempt without
 	// progress for hours goes to another worker.
 	Progress func(taskID string) any
 }

@@ -9,8 +9,8 @@ import (
 // write: the prompt and the values of labels. A task with a key in a name, an address or a
 // command would not work without it, and is an error.
 func (t Task) Mask(mask func(text string) string) (Task, error) {
-	type text struct{ of, is string }
-	fixed := []text{
+	type text struct{ field, value string }
+	texts := []text{
 		{"session", t.Session},
 		{"input", t.Input},
 		{"dir", t.Dir},
@@ -22,12 +22,12 @@ func (t Task) Mask(mask func(text string) string) (Task, error) {
 		{"tenant", t.Tenant},
 	}
 	for key := range t.Labels {
-		fixed = append(fixed, text{"key of a label", key})
+		texts = append(texts, text{"key of a label", key})
 	}
-	if n := slices.IndexFunc(fixed, func(text text) bool { return mask(text.is) != text.is }); n >= 0 {
+	if n := slices.IndexFunc(texts, func(text text) bool { return mask(text.value) != text.value }); n >= 0 {
 		return t, fmt.Errorf(
 			"the %s of the task contains a key, which would be stored; nothing was submitted; leave it out, and give it to the workers instead",
-			fixed[n].of,
+			texts[n].field,
 		)
 	}
 	t.Prompt = mask(t.Prompt)

@@ -32,7 +32,7 @@ type Task struct {
 	Limits   Limits `json:"limits,omitzero"`
 	// Batch names the tasks that share a budget (package budget); "" is none.
 	Batch string `json:"batch,omitempty"`
-	// Tenant is who the task is for: tenants that have tasks waiting get their shares
+	// Tenant is the tenant of the task: tenants that have tasks waiting get their shares
 	// of the workers. "" means [DefaultTenant].
 	Tenant string `json:"tenant,omitempty"`
 	// Labels are for finding tasks again.
@@ -55,7 +55,7 @@ func (l Limits) SessionLimits() settle.Limits {
 // ID returns the id of the task.
 func (t Task) ID() string { return t.Session + "/" + t.Input }
 
-// State is where a task is.
+// State is the state of a task.
 type State string
 
 // The states.
@@ -83,7 +83,7 @@ type HeldCall struct {
 	At    time.Time `json:"asked"` // when approval was requested
 }
 
-// Verdict is what a person decided about a held call.
+// Verdict is a person's decision about a held call.
 type Verdict struct {
 	Call    string        `json:"call"`    // its id
 	Verdict event.Verdict `json:"verdict"` // approved or denied; expired, if the task was cancelled before
@@ -104,7 +104,7 @@ type TaskStatus struct {
 	Worker string `json:"worker,omitempty"`
 	// Cancel names the requester of its cancellation; "" if there is none.
 	Cancel string `json:"cancelled_by,omitempty"`
-	// Verdicts are what people decided about calls that were held.
+	// Verdicts are the decisions of people about calls that were held.
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 
 	Result  *Result    `json:"result,omitempty"`
@@ -113,20 +113,20 @@ type TaskStatus struct {
 	Ended   *time.Time `json:"ended,omitempty"`
 }
 
-// Result is how a task ended: how its last turn did.
+// Result is the result of a task: that of its last turn.
 type Result struct {
 	Outcome event.Outcome `json:"outcome"`
 	Reason  event.Reason  `json:"reason,omitempty"`
 	Message string        `json:"message,omitempty"`
 	Answer  string        `json:"answer,omitempty"`
-	// Turn is the last turn, Turns how many there were, and Seq the number of the
+	// Turn is the last turn, Turns the number of turns, and Seq the number of the
 	// event that ended the last one; empty if there was none.
 	Turn    string        `json:"turn,omitempty"`
 	Turns   int           `json:"turns"`
 	Seq     uint64        `json:"seq,omitempty"`
 	Summary event.Summary `json:"summary"` // of all of them
-	// Checkpoint is what the agent had made of the task's repository in the end; nil
-	// if the task has none.
+	// Checkpoint is the final state of the task's repository; nil if the task has
+	// none.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// Held are the calls that wait for a person, if the task does.
 	Held []HeldCall `json:"held,omitempty"`
@@ -149,7 +149,7 @@ type Checkpoint struct {
 	Turn  string    `json:"turn,omitempty"`
 	Epoch int64     `json:"epoch,omitempty"`
 	Taken time.Time `json:"taken,omitzero"`
-	// Missing says what of the files is not in it.
+	// Missing describes the files that are not in it.
 	Missing string `json:"missing,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
@@ -162,16 +162,16 @@ type Attempt struct {
 	Number, Lost int
 	// Rescued says that the worker before this one died or did not move.
 	Rescued bool
-	// Age is how long ago the task was submitted when the worker got it; 0 if the engine
-	// does not know.
+	// Age is the time from the task's submission until the worker received it; 0 if the engine
+	// does not know it.
 	Age time.Duration
-	// Epoch is what the worker writes the session's log with, and Seq the number of the log's last event.
+	// Epoch is the fencing epoch of the worker for the session's log, and Seq the number of the log's last event.
 	Epoch, Seq int64
-	// GivenBack is how many workers before this one have given the task back, one after the other, before an
-	// event of theirs was in the log.
-	GivenBack int
+	// Returns is the number of times in a row that workers have given the task back without an event of theirs in
+	// the log.
+	Returns int
 	// Cancel names the requester of the task's cancellation; "" if there is none.
 	Cancel string
-	// Verdicts are what people decided about calls of the task that were held.
+	// Verdicts are the decisions of people about calls of the task that were held.
 	Verdicts []Verdict
 }

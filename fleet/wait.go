@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// awaitDelay is how often it is looked whether tasks have ended.
+// awaitDelay is the wait between two queries for open tasks.
 const awaitDelay = 100 * time.Millisecond
 
 // Await waits until no task is open; open counts them.
 func Await(ctx context.Context, open func(context.Context) (int, error)) error {
-	known := "the number of open tasks is unknown"
+	status := "the number of open tasks is unknown"
 	for {
 		n, err := open(ctx)
 		switch {
 		case err == nil && n == 0:
 			return nil
 		case err == nil:
-			known = fmt.Sprintf("%d tasks have not ended", n)
+			status = fmt.Sprintf("%d tasks have not ended", n)
 		}
 		select {
 		case <-time.After(awaitDelay):
@@ -27,7 +27,7 @@ func Await(ctx context.Context, open func(context.Context) (int, error)) error {
 			if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				err = context.Cause(ctx)
 			}
-			return fmt.Errorf("%s: %w", known, err)
+			return fmt.Errorf("%s: %w", status, err)
 		}
 	}
 }

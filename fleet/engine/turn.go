@@ -156,7 +156,7 @@ func (t *turn) claim(info *activity.Info, in TurnInput) (a *fleet.Attempt, stop 
 	}
 	if a, err = w.engine.Index.Claim(claimCtx, in.TaskID, w.Worker); a != nil {
 		w.idle.Store(a.Age < maxWait)
-		a.GivenBack = in.Returns
+		a.Returns = in.Returns
 	}
 	return a, stop, err
 }

@@ -62,7 +62,7 @@ func TestATaskThatNoWorkerCanBegin(t *testing.T) {
 		p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 		for _, before := range []int{0, maxReturns} {
 			a := p.Claim(t, "w")
-			a.GivenBack = before
+			a.Returns = before
 			w.attempt(t.Context(), t.Context(), &a)
 			s, err := p.Index.Standing(t.Context(), a.TaskID)
 			if err != nil || s.Seq != a.Seq {
@@ -135,7 +135,7 @@ func TestABegunTaskThatNoWorkerCanBegin(t *testing.T) {
 			}
 			broken = true
 			a = p.Claim(t, "w")
-			a.GivenBack = maxReturns
+			a.Returns = maxReturns
 			w.attempt(t.Context(), t.Context(), &a)
 			u, err := p.Index.State(t.Context(), a.TaskID)
 			if err != nil || u.State != fleet.Ended || u.Result.Outcome != c.want {

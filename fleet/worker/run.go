@@ -147,10 +147,10 @@ func (r *run) countReturn() {
 func (r *run) giveUp(ctx context.Context, err error) *fleet.Result {
 	switch {
 	case r.startedTurn, r.life.Err() != nil,
-		r.attempt.Cancel == "" && (r.attempt.GivenBack < maxReturns || isWorkerSpecific(err)):
+		r.attempt.Cancel == "" && (r.attempt.Returns < maxReturns || isWorkerSpecific(err)):
 		return nil
 	}
-	result, failErr := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.GivenBack+1, err))
+	result, failErr := r.fail(ctx, fmt.Errorf("%d workers have tried: %w", r.attempt.Returns+1, err))
 	if failErr != nil {
 		r.logger.Warn("cannot end a task that no worker can begin", "error", failErr)
 	}
