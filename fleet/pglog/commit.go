@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxGrouped bounds the appends of one transaction, and with it the length of
-	// the notification; maxBytes bounds what they weigh.
+	// maxGrouped is the maximum number of appends in one transaction, which also bounds the length of
+	// the notification; maxBytes is the maximum size of their events.
 	maxGrouped = 48
 	maxBytes   = 4 << 20
-	// retryDelay is how long a committer waits after the database has failed.
+	// retryDelay is the wait of a committer after a failure of the database.
 	retryDelay = 100 * time.Millisecond
 )
 
-// addition is an append that waits to be committed.
+// addition is an append that waits for its commit.
 type addition struct {
-	session     string
-	epoch       int64
-	first, last int64
-	events      []byte
-	deadline    time.Time
-	tried       bool // its transaction may have been committed
-	done        chan error
+	session        string
+	epoch          int64
+	first, last    int64
+	events         []byte
+	deadline       time.Time
+	maybeCommitted bool // a failed transaction of it may have been committed
+	done           chan error
 }
 
-// committer commits the appends that wait, all in one transaction; while that
-// runs, the next ones gather.
+// committer commits all waiting appends in one transaction; appends that arrive
+// meanwhile wait for the next one.
 type committer struct {
 	pool *pgxpool.Pool
 	kick chan struct{} // holds one token when there may be something to commit
@@ -46,7 +46,7 @@ func newCommitter(pool *pgxpool.Pool) *committer {
 	return &committer{pool: pool, kick: make(chan struct{}, 1)}
 }
 
-// commit has the append committed and waits for that.
+// commit queues the append and waits for its commit.
 func (c *committer) commit(a *addition) error {
 	a.done = make(chan error, 1)
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *committer) wake() {
 	}
 }
 
-// take returns what is committed next.
+// take removes the next group of appends from the queue.
 func (c *committer) take() []*addition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *committer) run(ctx context.Context) {
 		case <-c.kick:
 		case <-ctx.Done():
 			for group := c.take(); len(group) > 0; group = c.take() {
-				settleAll(group, errClosed)
+				failAll(group, errClosed)
 			}
 			return
 		}
@@ -99,8 +99,8 @@ func (c *committer) run(ctx context.Context) {
 
 var errClosed = errors.New("the log's connection to the database is closed")
 
-// write commits the group, and again if the database fails, until each append is
-// committed, refused or late.
+// write commits the group, and repeats that if the database fails, until each append is
+// committed or refused, or its deadline has passed.
 func (c *committer) write(ctx context.Context, group []*addition) {
 	for len(group) > 0 {
 		stored, err := c.try(ctx, group)
@@ -108,16 +108,16 @@ func (c *committer) write(ctx context.Context, group []*addition) {
 			c.answer(ctx, group, stored)
 			return
 		}
-		var late, retries []*addition
+		var expired, retries []*addition
 		for _, a := range group {
-			a.tried = true
+			a.maybeCommitted = true
 			if time.Now().After(a.deadline) || ctx.Err() != nil {
-				late = append(late, a)
+				expired = append(expired, a)
 			} else {
 				retries = append(retries, a)
 			}
 		}
-		settleAll(late, fmt.Errorf("cannot append to the log in the database: %w", err))
+		failAll(expired, fmt.Errorf("cannot append to the log in the database: %w", err))
 		if group = retries; len(group) > 0 {
 			select {
 			case <-time.After(retryDelay):
@@ -127,7 +127,7 @@ func (c *committer) write(ctx context.Context, group []*addition) {
 	}
 }
 
-func settleAll(group []*addition, err error) {
+func failAll(group []*addition, err error) {
 	for _, a := range group {
 		a.done <- err // has room
 	}
@@ -147,7 +147,7 @@ WITH b AS (
 )
 SELECT coalesce(array_agg(id), '{}'), array_agg(epoch), pg_notify('settle_fleet_log', string_agg(id, ' ')) FROM ok`
 
-// writerKey names a writer of a session.
+// writerKey identifies a writer: its session and fencing epoch.
 type writerKey struct {
 	session string
 	epoch   int64
@@ -170,10 +170,10 @@ func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]b
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	var ids []string
-	var at []int64
+	var storedEpochs []int64
 	var notified any
 	if err := c.pool.QueryRow(ctx, appendAll, sessions, epochs, firsts, lasts, events).
-		Scan(&ids, &at, &notified); err != nil {
+		Scan(&ids, &storedEpochs, &notified); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -181,42 +181,42 @@ func (c *committer) try(ctx context.Context, group []*addition) (map[writerKey]b
 	c.mu.Unlock()
 	stored := make(map[writerKey]bool, len(ids))
 	for i, id := range ids {
-		stored[writerKey{id, at[i]}] = true
+		stored[writerKey{id, storedEpochs[i]}] = true
 	}
 	return stored, nil
 }
 
-// answer tells each append of the group what became of it.
+// answer sends each append of the group its error, nil if it was stored.
 func (c *committer) answer(ctx context.Context, group []*addition, stored map[writerKey]bool) {
 	for _, a := range group {
 		switch {
 		case stored[writerKey{a.session, a.epoch}]:
 			a.done <- nil
-		case a.tried:
-			a.done <- c.settled(ctx, a)
+		case a.maybeCommitted:
+			a.done <- c.checkCommitted(ctx, a)
 		default:
 			a.done <- c.refusal(ctx, a)
 		}
 	}
 }
 
-// settled says what became of an append whose transaction was cut off before, and
-// that could not be stored now: it may be there already.
-func (c *committer) settled(ctx context.Context, a *addition) error {
-	var there bool
+// checkCommitted returns nil if an append is in the log, which could not be stored now: an earlier
+// transaction of it, whose result was lost, may have been committed.
+func (c *committer) checkCommitted(ctx context.Context, a *addition) error {
+	var exists bool
 	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settle_fleet.batch b JOIN settle_fleet.session s ON s.id = b.session AND s.born = b.born
 		WHERE b.session = $1 AND b.first = $2 AND b.last = $3 AND b.epoch = $4)`, a.session, a.first, a.last, a.epoch).
-		Scan(&there)
+		Scan(&exists)
 	if err != nil {
-		return fmt.Errorf("cannot tell whether the log in the database was appended to: %w", err)
+		return fmt.Errorf("cannot check whether the log in the database has the append: %w", err)
 	}
-	if there {
+	if exists {
 		return nil
 	}
 	return c.refusal(ctx, a)
 }
 
-// refusal says why an append was not stored.
+// refusal returns the reason for which an append was not stored.
 func (c *committer) refusal(ctx context.Context, a *addition) error {
 	var epoch, seq int64
 	err := c.pool.QueryRow(ctx, `SELECT epoch, seq FROM settle_fleet.session WHERE id = $1`, a.session).
@@ -232,7 +232,7 @@ func (c *committer) refusal(ctx context.Context, a *addition) error {
 	return fmt.Errorf("cannot append event %d to the log of session %q: its end is event %d", a.first, a.session, seq)
 }
 
-// FencedError refuses a writer after whom another has taken the session over.
+// FencedError refuses an append of a worker whose session another worker has taken over.
 type FencedError struct {
 	Session    string
 	Epoch, Now int64

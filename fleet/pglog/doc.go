@@ -7,7 +7,7 @@
 //
 // A session has a fencing epoch. A process that opens its log for writing takes a greater
 // epoch, and every append checks it, so that a writer that was stopped while another one
-// took over cannot write any more. An append stores its events as one sealed batch, a row
+// took over cannot write any more. An append stores its events as one batch, a row
 // of JSON lines, never a row for each event.
 //
 // Readers ([Logs.Follow]) listen for notifications and read from their cursor;
@@ -20,7 +20,7 @@
 //
 //   - logs.go: the logs in a database, their partitions
 //   - commit.go: groups of appends in a transaction
-//   - states.go: what a process keeps of a session between its turns
+//   - states.go: states of sessions that a process keeps between their turns
 //   - follow.go: readers of a growing log
 //   - schema.go: tables and migrations
 //   - prune.go: deletes old sessions

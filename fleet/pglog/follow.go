@@ -17,7 +17,7 @@ import (
 // logChannel is notified of the sessions whose log has grown.
 const logChannel = "settle_fleet_log"
 
-// MissingError says that there is no such session. It is an [fs.ErrNotExist].
+// MissingError reports that a session does not exist. It is an [fs.ErrNotExist].
 type MissingError struct{ Session string }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("there is no session %q", e.Session) }
@@ -25,7 +25,7 @@ func (e *MissingError) Error() string { return fmt.Sprintf("there is no session 
 // Is reports whether the target is [fs.ErrNotExist].
 func (*MissingError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Follow yields the events of a session after the cursor, and then those to come,
+// Follow yields the events of a session after the cursor, and then the new events,
 // in order and without a gap, until ctx ends. A slow reader delays only itself.
 func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
@@ -40,7 +40,7 @@ func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.S
 				after = e.Seq
 			}
 			select {
-			case <-wake: // what came since the subscription, or while this read
+			case <-wake: // events were added since the subscription, or during the last read
 			case <-ctx.Done():
 				return
 			}
@@ -53,13 +53,13 @@ func (l *Logs) Follow(ctx context.Context, session string, cursor uint64) iter.S
 type hub struct {
 	config *pgx.ConnConfig
 
-	mu      sync.Mutex
-	readers map[string]map[chan struct{}]bool
-	wanted  chan struct{} // holds one token when a follower has joined
+	mu          sync.Mutex
+	readers     map[string]map[chan struct{}]bool
+	firstReader chan struct{} // holds one token when a follower has joined
 }
 
 func newHub(c *pgx.ConnConfig) *hub {
-	return &hub{config: c, readers: map[string]map[chan struct{}]bool{}, wanted: make(chan struct{}, 1)}
+	return &hub{config: c, readers: map[string]map[chan struct{}]bool{}, firstReader: make(chan struct{}, 1)}
 }
 
 // join returns a channel that gets a token when the session's log may have grown.
@@ -72,7 +72,7 @@ func (h *hub) join(session string) (wake chan struct{}, leave func()) {
 	}
 	h.readers[session][wake] = true
 	select {
-	case h.wanted <- struct{}{}:
+	case h.firstReader <- struct{}{}:
 	default:
 	}
 	return wake, func() {
@@ -90,19 +90,20 @@ func (h *hub) wake(sessions ...string) {
 	defer h.mu.Unlock()
 	if len(sessions) == 0 {
 		for _, readers := range h.readers {
-			rouseAll(readers)
+			wakeAll(readers)
 		}
 	}
 	for _, session := range sessions {
-		rouseAll(h.readers[session])
+		wakeAll(h.readers[session])
 	}
 }
 
-// heard wakes the readers of the sessions that a notification names. No id has a
+// onNotification wakes the readers of the sessions in a notification. No id has a
 // space, and some have other white space. Without an id, no reader wakes.
-func (h *hub) heard(sessions string) { h.wake(strings.Split(sessions, " ")...) }
+func (h *hub) onNotification(sessions string) { h.wake(strings.Split(sessions, " ")...) }
 
-func rouseAll(readers map[chan struct{}]bool) {
+// wakeAll wakes readers.
+func wakeAll(readers map[chan struct{}]bool) {
 	for wake := range readers {
 		select {
 		case wake <- struct{}{}:
@@ -114,13 +115,13 @@ func rouseAll(readers map[chan struct{}]bool) {
 // run listens from the first follower until ctx ends.
 func (h *hub) run(ctx context.Context) {
 	select {
-	case <-h.wanted:
+	case <-h.firstReader:
 	case <-ctx.Done():
 		return
 	}
 	pgnotify.Listen(ctx, h.config, pgnotify.Listener{
 		Channel: logChannel,
 		Begin:   func(context.Context) { h.wake() }, // for events from before
-		Payload: h.heard,
+		Payload: h.onNotification,
 	})
 }

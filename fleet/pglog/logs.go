@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// committers is how many transactions of each durability run at a time.
+	// committers is the number of transactions of each durability that run at a time.
 	committers = 2
 	// appendTimeout bounds how long an append waits for a database that fails.
 	appendTimeout = 30 * time.Second
-	// pageRows bounds what a reader fetches at a time.
+	// pageRows is the number of batches that a reader fetches at a time.
 	pageRows = 256
 )
 
-// Logs are the logs in a database. Its methods may be called by several goroutines.
+// Logs reads and writes the logs in a database. Its methods may be called by several goroutines.
 type Logs struct {
 	pool, lazyPool *pgxpool.Pool
 	lazy, durable  *committer
 	hub            *hub
 	stop           context.CancelFunc
-	ended          sync.WaitGroup
+	loops          sync.WaitGroup
 
 	mu     sync.Mutex
-	grants map[string]int64 // epochs that were taken for sessions to be opened
+	grants map[string]int64 // epochs for the next openings, by session
 	states states
 }
 
@@ -76,15 +76,15 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 		hub:      newHub(pool.Config().ConnConfig),
 	}
 	for range committers {
-		l.ended.Go(func() { l.lazy.run(life) })
-		l.ended.Go(func() { l.durable.run(life) })
+		l.loops.Go(func() { l.lazy.run(life) })
+		l.loops.Go(func() { l.durable.run(life) })
 	}
-	l.ended.Go(func() { l.hub.run(life) })
-	l.ended.Go(func() { keepPartitions(life, pool) })
+	l.loops.Go(func() { l.hub.run(life) })
+	l.loops.Go(func() { keepPartitions(life, pool) })
 	return l, nil
 }
 
-// partitionDelay is how often it is looked whether the days to come have their
+// partitionDelay is the wait between two checks whether the coming days have their
 // partitions.
 const partitionDelay = time.Hour
 
@@ -92,7 +92,7 @@ const partitionDelay = time.Hour
 // user may not, settle-fleet migrate does, once in a week or more often.
 func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 	for {
-		_ = patiently(
+		_ = withLockRetries(
 			ctx, pool, 0, func(tx pgx.Tx) error { return makePartitions(ctx, tx) },
 		) // another hour is soon enough
 		select {
@@ -106,7 +106,7 @@ func keepPartitions(ctx context.Context, pool *pgxpool.Pool) {
 // Close ends the goroutines of the logs. Sessions must be closed before.
 func (l *Logs) Close() {
 	l.stop()
-	l.ended.Wait()
+	l.loops.Wait()
 	l.lazyPool.Close()
 }
 
@@ -132,12 +132,12 @@ func (l *Logs) Grant(session string, epoch int64) {
 // next epoch.
 func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) {
 	l.mu.Lock()
-	epoch, granted := l.grants[session]
+	epoch, hasGrant := l.grants[session]
 	delete(l.grants, session)
 	l.mu.Unlock()
 	o := &sessionLog{logs: l, session: session, epoch: epoch}
 	o.end.Store(math.MaxInt64) // unknown
-	if !granted {
+	if !hasGrant {
 		batch := &pgx.Batch{} // one transaction; a new session begins with the epoch that recover has left
 		batch.Queue(`INSERT INTO settle_fleet.session (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`, session)
 		batch.Queue(`UPDATE settle_fleet.session SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch, born`, session).
@@ -160,7 +160,7 @@ func (l *Logs) OpenLog(ctx context.Context, session string) (settle.Log, error) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k := l.states.take(session); k.continues(o, seq) {
-		o.kept = k.state
+		o.initialState = k.state
 		o.bytes.Store(k.bytes)
 	}
 	return o, nil
@@ -172,13 +172,13 @@ type sessionLog struct {
 	session string
 	epoch   int64
 	born    time.Time
-	// end is the last event, of those that are or will be in the log.
+	// end is the number of the last event, including events whose append is not committed yet.
 	end atomic.Int64
-	// kept is the state of the log's first events, until the opening takes it; bytes is the size of the
-	// log, once the opening has read it.
-	kept   event.State
-	opened atomic.Bool
-	bytes  atomic.Int64
+	// initialState is the state of the log when it was opened, until the session takes it; bytes is the size of the
+	// log in bytes, once the session has read it.
+	initialState event.State
+	opened       atomic.Bool
+	bytes        atomic.Int64
 }
 
 // Epoch implements [settle.EpochLog].
@@ -189,16 +189,16 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 	if len(events) == 0 {
 		return nil
 	}
-	var sealed []byte
+	var lines []byte
 	for _, e := range events {
 		var err error
-		if sealed, err = e.AppendJSON(sealed); err != nil {
+		if lines, err = e.AppendJSON(lines); err != nil {
 			return fmt.Errorf("cannot encode event %d: %w", e.Seq, err)
 		}
-		sealed = append(sealed, '\n')
+		lines = append(lines, '\n')
 	}
 	o.end.Store(int64(events[len(events)-1].Seq)) //nolint:gosec // it counts from 1
-	o.bytes.Add(int64(len(sealed)))
+	o.bytes.Add(int64(len(lines)))
 	c := o.logs.durable
 	if d == settle.Lazily || closes(events) {
 		c = o.logs.lazy
@@ -208,7 +208,7 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		epoch:    o.epoch,
 		first:    int64(events[0].Seq),
 		last:     int64(events[len(events)-1].Seq),
-		events:   sealed,
+		events:   lines,
 		deadline: time.Now().Add(appendTimeout),
 	})
 }
@@ -235,8 +235,8 @@ func (o *sessionLog) Read(ctx context.Context, cursor uint64) iter.Seq2[event.Ev
 // Close implements [settle.Log].
 func (o *sessionLog) Close() error { return nil }
 
-// Read yields the events of a session after the cursor, up to the end that it
-// finds. It takes nothing over. A session that does not exist is an [fs.ErrNotExist].
+// Read yields the events of a session after the cursor, up to the present end of the
+// log. The session keeps its epoch. A session that does not exist is an [fs.ErrNotExist].
 func (l *Logs) Read(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		born, err := l.born(ctx, session)
@@ -259,7 +259,7 @@ func (l *Logs) born(ctx context.Context, session string) (born time.Time, err er
 	return born, nil
 }
 
-// read yields what the batches have, page by page, and reports the sizes of the batches.
+// read yields the events of the batches, page by page, and reports the sizes of the batches.
 func (l *Logs) read(
 	ctx context.Context, session string, born time.Time, cursor uint64, size func(int),
 ) iter.Seq2[event.Event, error] {
@@ -274,9 +274,9 @@ func (l *Logs) read(
 				}
 				return
 			}
-			for _, sealed := range batches {
-				size(len(sealed))
-				for line := range bytes.Lines(sealed) {
+			for _, batch := range batches {
+				size(len(batch))
+				for line := range bytes.Lines(batch) {
 					e, err := decoder.Decode(bytes.TrimSuffix(line, []byte{'\n'}))
 					switch {
 					case err != nil:

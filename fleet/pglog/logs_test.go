@@ -425,13 +425,13 @@ func TestFollowersOfStrangeIDs(t *testing.T) {
 	}
 	wake, leave := logs.hub.join(session)
 	defer leave()
-	logs.hub.heard("")
+	logs.hub.onNotification("")
 	select {
 	case <-wake:
 		t.Error("a reader was woken by nobody's append")
 	default:
 	}
-	logs.hub.heard("x " + session)
+	logs.hub.onNotification("x " + session)
 	select {
 	case <-wake:
 	default:

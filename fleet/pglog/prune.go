@@ -48,7 +48,7 @@ func Prune(ctx context.Context, pool *pgxpool.Pool, cutoff time.Time) (out []Pru
 }
 
 func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p PrunedDay, err error) {
-	err = patiently(ctx, pool, 0, func(tx pgx.Tx) error {
+	err = withLockRetries(ctx, pool, 0, func(tx pgx.Tx) error {
 		p = PrunedDay{Day: day}
 		// No worker can start a turn in them during this.
 		if _, err := tx.Exec(ctx, `SELECT FROM settle_fleet.session WHERE born = $1 FOR UPDATE`, day); err != nil {
@@ -82,18 +82,18 @@ func pruneDay(ctx context.Context, pool *pgxpool.Pool, day, cutoff time.Time) (p
 }
 
 const (
-	// lockTimeout bounds how long appends can queue behind a change of the tables, which
+	// lockTimeout bounds the time for which appends can queue behind a change of the tables, which
 	// itself queues behind a long reader.
 	lockTimeout = time.Second
-	// maxLockDelay bounds the pause after that, and lockTries how often it is tried.
+	// maxLockDelay is the maximum wait before the next attempt, and maxLockTries the maximum number of attempts.
 	maxLockDelay = 5 * time.Second
-	lockTries    = 20
+	maxLockTries = 20
 )
 
-// patiently runs a transaction that locks tables which others use: it gives its place
-// up soon, and tries again later, as it does after a deadlock. Before, it takes the advisory lock, unless that is 0.
-// It waits for that without a bound: nobody else waits meanwhile.
-func patiently(ctx context.Context, pool *pgxpool.Pool, advisory int64, f func(pgx.Tx) error) error {
+// withLockRetries runs a transaction that locks tables which other programs use. If the transaction waits for a lock
+// for longer than lockTimeout, or is in a deadlock, withLockRetries repeats it later. Before f, each transaction takes
+// the advisory lock, unless that is 0. It waits for the advisory lock without a bound: nothing else waits meanwhile.
+func withLockRetries(ctx context.Context, pool *pgxpool.Pool, advisory int64, f func(pgx.Tx) error) error {
 	delay := 100 * time.Millisecond
 	for n := 1; ; n++ {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -109,8 +109,9 @@ func patiently(ctx context.Context, pool *pgxpool.Pool, advisory int64, f func(p
 			}
 			return f(tx)
 		})
-		var refused *pgconn.PgError
-		if !errors.As(err, &refused) || refused.Code != lockNotAvailable && refused.Code != deadlock || n == lockTries {
+		var pgErr *pgconn.PgError
+		if n == maxLockTries || !errors.As(err, &pgErr) ||
+			pgErr.Code != lockNotAvailable && pgErr.Code != deadlockDetected {
 			return err
 		}
 		select {
@@ -125,5 +126,5 @@ func patiently(ctx context.Context, pool *pgxpool.Pool, advisory int64, f func(p
 // Codes of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const (
 	lockNotAvailable = "55P03"
-	deadlock         = "40P01"
+	deadlockDetected = "40P01"
 )

@@ -192,7 +192,7 @@ ALTER TABLE settle_fleet.chunk ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE INDEX chunk_session ON settle_fleet.chunk (session);
 `
 
-// partitionsAhead is how many days have their partition before they begin.
+// partitionsAhead is the number of coming days that have their partition.
 const partitionsAhead = 7
 
 // migrationLock keeps two programs from migrating at the same time.
@@ -202,7 +202,7 @@ const migrationLock = 0x5e771e
 // the days to come. It may run while workers do, and gives way to them while it waits for a table. A newer schema that
 // this program works with stays as it is: then from is greater than to.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) {
-	err = patiently(ctx, pool, migrationLock, func(tx pgx.Tx) error {
+	err = withLockRetries(ctx, pool, migrationLock, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS settle_fleet;
 			CREATE TABLE IF NOT EXISTS settle_fleet.version (
 				one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL);
@@ -278,8 +278,8 @@ func version(ctx context.Context, q querier) (n, oldest int, err error) {
 	err = q.QueryRow(
 		ctx, `SELECT version, coalesce((to_jsonb(v) ->> 'oldest')::int, version) FROM settle_fleet.version v`,
 	).Scan(&n, &oldest)
-	missing := (*pgconn.PgError)(nil)
-	if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &missing) && missing.Code == "42P01" { // undefined_table
+	pgErr := (*pgconn.PgError)(nil)
+	if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
 		return 0, 0, nil
 	}
 	return n, oldest, err
@@ -288,16 +288,16 @@ func version(ctx context.Context, q querier) (n, oldest int, err error) {
 // Check refuses a database whose schema this program does not work with.
 func Check(ctx context.Context, pool *pgxpool.Pool) error { return Need(ctx, pool, oldestSchema) }
 
-// Need is [Check] for what needs a step of the schema: the error says to run migrate.
-func Need(ctx context.Context, pool *pgxpool.Pool, least int) error {
+// Need is [Check] with a minimum version of the schema: the error says to run migrate.
+func Need(ctx context.Context, pool *pgxpool.Pool, minVersion int) error {
 	found, oldest, err := version(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("cannot read the version of the database's schema: %w", err)
 	}
 	known := len(migrations())
 	switch {
-	case found < least:
-		return &VersionError{Found: found, Known: least}
+	case found < minVersion:
+		return &VersionError{Found: found, Known: minVersion}
 	case found > known && oldest > known:
 		return &VersionError{Found: found, Known: known, Oldest: oldest}
 	}
@@ -320,8 +320,8 @@ func makePartitions(ctx context.Context, q querier) error {
 
 // makePartition creates the partition of a day, if it is missing: that locks the table.
 func makePartition(ctx context.Context, q querier, day time.Time) error {
-	var there bool
-	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&there); err != nil || there {
+	var exists bool
+	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&exists); err != nil || exists {
 		return err
 	}
 	_, err := q.Exec(
@@ -343,7 +343,7 @@ func Identity(ctx context.Context, pool *pgxpool.Pool) (name string, err error) 
 // partition is the table of a day's sessions.
 func partition(day time.Time) string { return "settle_fleet.batch_" + day.Format("20060102") }
 
-// rates bounds what is asked of providers, and keeps a bucket for each of their keys.
+// rates bounds the requests to providers, and keeps a bucket for each of their keys.
 const rates = `
 CREATE TABLE settle_fleet.rate (
 	provider text PRIMARY KEY,
@@ -361,7 +361,7 @@ CREATE TABLE settle_fleet.key (
 ) WITH (fillfactor = 50);
 `
 
-// budgets bounds what batches of tasks take, and counts that.
+// budgets has the budgets of batches, and the usage of their tasks.
 const budgets = `
 CREATE TABLE settle_fleet.budget (
 	batch        text PRIMARY KEY,

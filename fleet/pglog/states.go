@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// minKept is the size of the smallest log whose state is kept: a shorter one is read in one page.
-	minKept = 64 << 10
-	// maxKept bounds the sizes of all logs whose states are kept.
-	maxKept = 32 << 20
+	// minKeptBytes is the minimum size of a log whose state is kept, in bytes: a shorter log is read in one page.
+	minKeptBytes = 64 << 10
+	// maxKeptBytes is the maximum size of all logs whose states are kept, in bytes.
+	maxKeptBytes = 32 << 20
 )
 
-// kept is the state of a session between two openings by this process.
-type kept struct {
+// sessionState is the state of a session between two openings by this process.
+type sessionState struct {
 	session string
 	state   event.State
 	epoch   int64 // the writer's
@@ -27,20 +27,20 @@ type kept struct {
 // continues reports whether the state is the beginning of an opened log, whose last event is seq. Each
 // writer has an epoch of its own, one above the writer's before: so no other one was between, and the
 // database is not an older one that was restored.
-func (k kept) continues(o *sessionLog, seq int64) bool {
+func (k sessionState) continues(o *sessionLog, seq int64) bool {
 	return k.state.Seq > 0 && int64(k.state.Seq) == seq && k.born.Equal(o.born) && //nolint:gosec // it counts events
 		(k.epoch == o.epoch || k.epoch == o.epoch-1)
 }
 
-// states are the states that are kept, the latest one last.
+// states holds the states that are kept, the latest one last.
 type states struct {
-	all   []kept
+	all   []sessionState
 	bytes int64
 }
 
 // take removes the state of a session, and returns it; zero for none.
-func (s *states) take(session string) (k kept) {
-	n := slices.IndexFunc(s.all, func(k kept) bool { return k.session == session })
+func (s *states) take(session string) (k sessionState) {
+	n := slices.IndexFunc(s.all, func(k sessionState) bool { return k.session == session })
 	if n < 0 {
 		return k
 	}
@@ -50,13 +50,13 @@ func (s *states) take(session string) (k kept) {
 }
 
 // add keeps a state, and drops the earliest ones until all have room.
-func (s *states) add(k kept) {
+func (s *states) add(k sessionState) {
 	s.take(k.session)
-	if k.bytes < minKept || k.bytes > maxKept {
+	if k.bytes < minKeptBytes || k.bytes > maxKeptBytes {
 		return
 	}
 	s.all, s.bytes = append(s.all, k), s.bytes+k.bytes
-	for s.bytes > maxKept {
+	for s.bytes > maxKeptBytes {
 		s.take(s.all[0].session)
 	}
 }
@@ -65,7 +65,7 @@ var _ settle.StateLog = (*sessionLog)(nil)
 
 // State implements [settle.StateLog].
 func (o *sessionLog) State() (s event.State) {
-	s, o.kept = o.kept, s
+	s, o.initialState = o.initialState, s
 	return s
 }
 
@@ -73,5 +73,5 @@ func (o *sessionLog) State() (s event.State) {
 func (o *sessionLog) Keep(s event.State) {
 	o.logs.mu.Lock()
 	defer o.logs.mu.Unlock()
-	o.logs.states.add(kept{session: o.session, state: s, epoch: o.epoch, born: o.born, bytes: o.bytes.Load()})
+	o.logs.states.add(sessionState{session: o.session, state: s, epoch: o.epoch, born: o.born, bytes: o.bytes.Load()})
 }

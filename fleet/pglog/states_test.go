@@ -110,14 +110,14 @@ func TestStatesOfSessions(t *testing.T) {
 func TestStatesAreBounded(t *testing.T) {
 	var s states
 	for _, session := range strings.Split("abc", "") {
-		s.add(kept{session: session, bytes: maxKept / 2})
+		s.add(sessionState{session: session, bytes: maxKeptBytes / 2})
 	}
-	s.add(kept{session: "short", bytes: minKept - 1})
-	s.add(kept{session: "long", bytes: maxKept + 1})
-	if len(s.all) != 2 || s.all[0].session != "b" || s.bytes != maxKept {
+	s.add(sessionState{session: "short", bytes: minKeptBytes - 1})
+	s.add(sessionState{session: "long", bytes: maxKeptBytes + 1})
+	if len(s.all) != 2 || s.all[0].session != "b" || s.bytes != maxKeptBytes {
 		t.Errorf("%d states of %d bytes", len(s.all), s.bytes)
 	}
-	if k := s.take("c"); k.session != "c" || s.bytes != maxKept/2 || s.take("c").session != "" {
+	if k := s.take("c"); k.session != "c" || s.bytes != maxKeptBytes/2 || s.take("c").session != "" {
 		t.Errorf("%+v, %d bytes", k, s.bytes)
 	}
 }

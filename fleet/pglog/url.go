@@ -32,7 +32,7 @@ func ParseConfig(text string) (*pgxpool.Config, error) {
 	if err != nil || u.Query().Get("passfile") == "" {
 		return config, nil //nolint:nilerr // it is no URL, which pgx has read
 	}
-	if _, given := u.User.Password(); given {
+	if _, hasPassword := u.User.Password(); hasPassword {
 		return config, nil
 	}
 	file, err := pgpassfile.ReadPassfile(u.Query().Get("passfile"))
