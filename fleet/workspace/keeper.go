@@ -29,8 +29,8 @@ type Keeper struct {
 	// Dir is the directory of the workspaces on this machine. A later keeper there finds
 	// them.
 	Dir string
-	// Machine leads to the machine that a task's executor is on, from a directory of
-	// this one. leave ends that.
+	// Machine connects to the machine of a task's executor, from a directory of
+	// this one. leave closes the connection.
 	Machine func(ctx context.Context, t fleet.Task, dir string) (h executor.Executor, leave func(), err error)
 	// KiB bounds the files of a new workspace, and the fetch for it. CheckpointKiB bounds
 	// a stored checkpoint. Timeout bounds the time of each. 0 means 4 GiB, 64 MiB and ten
@@ -39,7 +39,7 @@ type Keeper struct {
 	Timeout            time.Duration
 }
 
-// folder is where this machine keeps what belongs to the session's workspace.
+// folder returns the directory of the session's workspace on this machine.
 func (k *Keeper) folder(session string) string {
 	return filepath.Join(k.Dir, folderPrefix+url.PathEscape(session))
 }
@@ -49,35 +49,35 @@ const (
 	treeFolder   = "tree"
 )
 
-// place is a workspace as scripts reach it.
+// place is a workspace and the executor that runs scripts in it.
 type place struct {
 	executor executor.Executor
 	leave    func()
-	// start is where scripts begin, and dir the workspace, on that machine; local is
-	// where the session is on this one.
-	start, dir, local string
+	// startDir is the first directory of scripts, and dir that of the workspace, on that machine; localDir is
+	// the directory of the session on this one.
+	startDir, dir, localDir string
 }
 
-// reach leads to the machine of the task.
+// reach connects to the machine of the task's executor.
 func (k *Keeper) reach(ctx context.Context, t fleet.Task) (*place, error) {
-	p := &place{local: k.folder(t.Session)}
-	if err := os.MkdirAll(p.local, 0o700); err != nil {
+	p := &place{localDir: k.folder(t.Session)}
+	if err := os.MkdirAll(p.localDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the workspace: %w", err)
 	}
 	var err error
-	if p.executor, p.leave, err = k.Machine(ctx, t, p.local); err != nil {
+	if p.executor, p.leave, err = k.Machine(ctx, t, p.localDir); err != nil {
 		return nil, err
 	}
 	if p.dir = p.executor.Machine().Dir; p.dir != "" { // it is the task's own, elsewhere
-		p.start = p.dir
+		p.startDir = p.dir
 		return p, nil
 	}
-	p.start, p.dir = p.local, filepath.Join(p.local, treeFolder)
-	p.local = p.dir
+	p.startDir, p.dir = p.localDir, filepath.Join(p.localDir, treeFolder)
+	p.localDir = p.dir
 	return p, nil
 }
 
-// Prepare has the session's workspace be there. The session opens in the Dir of the
+// Prepare makes the session's workspace if it is missing. The session opens in the Dir of the
 // place that it returns.
 func (k *Keeper) Prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
 	ctx, cancel := context.WithTimeoutCause(
@@ -96,48 +96,48 @@ func (k *Keeper) Prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, err
 
 func (k *Keeper) prepare(ctx context.Context, a fleet.Attempt) (fleet.Place, error) {
 	t := a.Task
-	before, err := k.Store.find(ctx, t.Session)
+	previous, err := k.Store.find(ctx, t.Session)
 	if err != nil {
 		return fleet.Place{}, err
 	}
-	if before != nil && (before.repo != t.Repo || t.Ref != "" && before.ref != t.Ref) {
-		return fleet.Place{}, fmt.Errorf("the session works in %s at %q already", before.repo, before.ref)
+	if previous != nil && (previous.repo != t.Repo || t.Ref != "" && previous.ref != t.Ref) {
+		return fleet.Place{}, fmt.Errorf("the session works in %s at %q already", previous.repo, previous.ref)
 	}
 	p, err := k.reach(ctx, t)
 	if err != nil {
 		return fleet.Place{}, err
 	}
 	defer p.leave()
-	line, _, err := script{text: lookScript, dir: p.start, env: p.env(t)}.run(ctx, p.executor)
+	line, _, err := script{text: lookScript, dir: p.startDir, env: p.env(t)}.run(ctx, p.executor)
 	if err != nil {
 		return fleet.Place{}, err
 	}
-	if before != nil && line == "here "+before.instance {
-		return fleet.Place{Dir: p.local, Base: before.base, Instance: before.instance}, nil
+	if previous != nil && line == "here "+previous.instance {
+		return fleet.Place{Dir: p.localDir, Base: previous.base, Instance: previous.instance}, nil
 	}
-	return k.make(ctx, a, p, before)
+	return k.make(ctx, a, p, previous)
 }
 
-// env are the variables of all scripts.
+// env returns the variables of all scripts, and more.
 func (p *place) env(t fleet.Task, more ...string) []string {
 	return append([]string{"W_DIR=" + p.dir, "W_SESSION=" + t.Session}, more...)
 }
 
 // make creates the workspace, again if there was one.
-func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *known) (fleet.Place, error) {
+func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, previous *record) (fleet.Place, error) {
 	t := a.Task
-	now := known{repo: t.Repo, ref: t.Ref, instance: rand.Text()}
-	s := script{text: cloneScript, dir: p.start}
+	current := record{repo: t.Repo, ref: t.Ref, instance: rand.Text()}
+	s := script{text: cloneScript, dir: p.startDir}
 	var c fleet.Checkpoint
-	if before != nil {
-		now = *before
-		now.instance = rand.Text()
-		if c.Branch = before.branch; before.last != nil {
-			c = *before.last
+	if previous != nil {
+		current = *previous
+		current.instance = rand.Text()
+		if c.Branch = previous.branch; previous.checkpoint != nil {
+			c = *previous.checkpoint
 		}
 		if c.Bytes > 0 {
 			var err error
-			if s.input, err = k.bundle(ctx, before); err != nil {
+			if s.input, err = k.bundle(ctx, previous); err != nil {
 				return fleet.Place{}, err
 			}
 		}
@@ -147,48 +147,52 @@ func (k *Keeper) make(ctx context.Context, a fleet.Attempt, p *place, before *kn
 		hasBundle = "yes"
 	}
 	s.env = p.env(
-		t, "W_REPO="+now.repo, "W_REF="+now.ref, "W_DEPTH="+strconv.Itoa(t.Depth), "W_INSTANCE="+now.instance,
-		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)), "W_BASE="+now.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head,
+		t, "W_REPO="+current.repo, "W_REF="+current.ref, "W_DEPTH="+strconv.Itoa(t.Depth),
+		"W_INSTANCE="+current.instance,
+		"W_KIB="+strconv.Itoa(cmp.Or(k.KiB, defaultKiB)), "W_BASE="+current.base, "W_BRANCH="+c.Branch, "W_HEAD="+c.Head,
 		"W_COMMIT="+c.Commit, "W_BUNDLE="+hasBundle,
 	)
 	line, _, err := s.run(ctx, p.executor)
 	if err != nil {
 		return fleet.Place{}, err
 	}
-	now.base, now.branch, _ = strings.Cut(line, " ")
-	if before != nil {
-		now.branch = before.branch
+	current.base, current.branch, _ = strings.Cut(line, " ")
+	if previous != nil {
+		current.branch = previous.branch
 	}
-	if err := k.Store.made(ctx, a, now); err != nil {
+	if err := k.Store.setInstance(ctx, a, current); err != nil {
 		return fleet.Place{}, err
 	}
-	return fleet.Place{Dir: p.local, Base: now.base, Instance: now.instance, Note: loss(before), Turn: c.Turn}, nil
+	return fleet.Place{
+		Dir: p.localDir, Base: current.base, Instance: current.instance, Note: loss(previous), Turn: c.Turn,
+	}, nil
 }
 
-// bundle returns the last checkpoint's.
-func (k *Keeper) bundle(ctx context.Context, before *known) ([]byte, error) {
-	o := &output{most: before.last.Bytes}
-	n, err := k.Store.read(ctx, before.bundle, o)
+// bundle returns the bundle of the last checkpoint.
+func (k *Keeper) bundle(ctx context.Context, previous *record) ([]byte, error) {
+	o := &output{maxData: previous.checkpoint.Bytes}
+	n, err := k.Store.read(ctx, previous.bundle, o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the last checkpoint: %w", err)
 	}
-	if n != before.last.Bytes {
-		return nil, fmt.Errorf("the last checkpoint has %d of %d bytes", n, before.last.Bytes)
+	if n != previous.checkpoint.Bytes {
+		return nil, fmt.Errorf("the last checkpoint has %d of %d bytes", n, previous.checkpoint.Bytes)
 	}
 	return o.data.Bytes(), nil
 }
 
 // loss describes the changes that were lost with a workspace; "" if there was none.
-func loss(before *known) string {
+func loss(previous *record) string {
 	const ignored = "Files that git ignores, such as dependencies and build results, are not there; processes have ended."
 	switch {
-	case before == nil:
+	case previous == nil:
 		return ""
-	case before.last == nil:
+	case previous.checkpoint == nil:
 		return fmt.Sprintf("The working directory was lost, and was created again from commit %s of the repository. "+
-			"No checkpoint had been taken: everything that was changed or committed in it is lost. %s", before.base, ignored)
+			"No checkpoint had been taken: everything that was changed or committed in it is lost. %s",
+			previous.base, ignored)
 	}
-	c := before.last
+	c := previous.checkpoint
 	text := fmt.Sprintf(
 		"The working directory was lost, and was created again from the checkpoint of %s, after turn %s. "+
 			"Everything that was changed or committed after that is lost. %s",
@@ -228,7 +232,7 @@ func (k *Keeper) checkpoint(
 	}
 	defer p.leave()
 	kib := cmp.Or(k.CheckpointKiB, defaultCheckpointKiB)
-	line, data, err := script{text: checkpointScript, dir: p.start, most: int64(kib) << 10, env: p.env(
+	line, data, err := script{text: checkpointScript, dir: p.startDir, maxData: int64(kib) << 10, env: p.env(
 		a.Task, "W_INSTANCE="+at.Instance, "W_BASE="+at.Base, "W_KIB="+strconv.Itoa(kib),
 		"W_MESSAGE=settle: the files after turn "+turn,
 	)}.run(ctx, p.executor)
@@ -263,8 +267,8 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	}
 	var sessions []string
 	for _, e := range entries {
-		name, ours := strings.CutPrefix(e.Name(), folderPrefix)
-		if session, err := url.PathUnescape(name); err == nil && ours {
+		name, isWorkspace := strings.CutPrefix(e.Name(), folderPrefix)
+		if session, err := url.PathUnescape(name); err == nil && isWorkspace {
 			sessions = append(sessions, session)
 		}
 	}

@@ -6,5 +6,5 @@ if [ "$(owner 1)" = "$W_SESSION" ]; then
 elif [ -z "$(ls -A .)" ]; then
 	say ok none
 else
-	say ok other
+	say ok foreign
 fi

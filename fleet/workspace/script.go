@@ -28,7 +28,7 @@ var (
 )
 
 const (
-	// pieceBytes is how much of a bundle is sent or stored at a time.
+	// pieceBytes is the number of bytes of a bundle that are sent or stored at a time.
 	pieceBytes = 1 << 20
 	// maxHeader bounds the first line that a script puts out.
 	maxHeader = 8 << 10
@@ -41,21 +41,21 @@ type script struct {
 	text string
 	dir  string // first directory; the script changes to W_DIR
 	env  []string
-	// input is its standard input; nil is none. most bounds what follows the first
-	// line that it puts out.
-	input []byte
-	most  int64
+	// input is its standard input; nil is none. maxData is the maximum number of bytes after the first
+	// line of its output.
+	input   []byte
+	maxData int64
 }
 
-// failedError is a script saying that something cannot be done, and why.
-type failedError struct{ why string }
+// scriptError is the failure that a script reports, with its reason.
+type scriptError struct{ reason string }
 
-func (e *failedError) Error() string { return e.why }
+func (e *scriptError) Error() string { return e.reason }
 
 // run runs the script on a machine, and returns the first line of its output and the data
 // after it.
 func (s script) run(ctx context.Context, h executor.Executor) (detail string, data []byte, err error) {
-	out := &output{most: s.most}
+	out := &output{maxData: s.maxData}
 	c := executor.Command{Script: prelude + s.text, Dir: s.dir, Env: s.env, Output: out}
 	if s.input != nil {
 		c.Input = proc.PipeInput
@@ -64,22 +64,22 @@ func (s script) run(ctx context.Context, h executor.Executor) (detail string, da
 	if err != nil {
 		return "", nil, err
 	}
-	fed := make(chan struct{})
+	inputDone := make(chan struct{})
 	// It ends with the command, whose input Done closes.
 	go func() {
-		defer close(fed)
+		defer close(inputDone)
 		feed(ctx, p, s.input)
 	}()
 	exit, err := p.Wait(ctx)
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	p.End(ending, proc.DefaultGrace)
+	p.End(endCtx, proc.DefaultGrace)
 	select {
 	case <-p.Done():
-	case <-ending.Done():
+	case <-endCtx.Done():
 		return "", nil, errors.New("git on the machine does not end")
 	}
-	<-fed
+	<-inputDone
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -106,7 +106,7 @@ func feed(ctx context.Context, p *proc.Process, input []byte) {
 
 // output keeps the output of a script.
 type output struct {
-	most int64
+	maxData int64
 
 	mu       sync.Mutex
 	data     bytes.Buffer
@@ -117,14 +117,14 @@ type output struct {
 func (o *output) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if int64(o.data.Len()+len(data)) > o.most+maxHeader {
+	if int64(o.data.Len()+len(data)) > o.maxData+maxHeader {
 		o.exceeded = true
 		return len(data), nil
 	}
 	return o.data.Write(data)
 }
 
-// split returns what the script has said, or why it failed.
+// split returns the detail of the first line and the data after it, or the error of the script.
 func (o *output) split(exit proc.Exit) (detail string, data []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,14 +132,14 @@ func (o *output) split(exit proc.Exit) (detail string, data []byte, err error) {
 	word, detail, _ := strings.Cut(terminal.OneLine(string(line[:min(len(line), maxHeader)])), " ")
 	switch {
 	case word == "failed":
-		return "", nil, &failedError{redact.Diagnostic(detail)}
+		return "", nil, &scriptError{redact.Diagnostic(detail)}
 	case word != "ok" || !exit.OK():
 		return "", nil, fmt.Errorf(
 			"the shell on the machine ended with exit code %d: %s", exit.Code,
 			terminal.Short(terminal.OneLine(string(line)), 200),
 		)
 	case o.exceeded:
-		return "", nil, fmt.Errorf("it has more than %d bytes", o.most)
+		return "", nil, fmt.Errorf("it has more than %d bytes", o.maxData)
 	}
 	return detail, data, nil
 }

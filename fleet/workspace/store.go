@@ -14,22 +14,22 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Store is the checkpoints in a database that was migrated.
+// Store reads and writes workspaces and checkpoints in a database that was migrated.
 type Store struct{ Pool *pgxpool.Pool }
 
-// known is what the database has of a session's workspace.
-type known struct {
+// record is the database's record of a session's workspace.
+type record struct {
 	repo, ref, base, branch, instance string
-	last                              *fleet.Checkpoint // nil if there is none
+	checkpoint                        *fleet.Checkpoint // nil if there is none
 	bundle                            string
 }
 
-// find returns what is known of a session; nil if it has no workspace yet.
-func (s Store) find(ctx context.Context, session string) (*known, error) {
-	var k known
+// find returns the record of a session's workspace; nil if there is none yet.
+func (s Store) find(ctx context.Context, session string) (*record, error) {
+	var k record
 	err := s.Pool.QueryRow(ctx, `SELECT w.repo, w.ref, w.base, w.branch, w.instance, c.detail, coalesce(c.bundle, '') FROM settle_fleet.workspace w
 		LEFT JOIN settle_fleet.checkpoint c ON c.session = w.session WHERE w.session = $1 ORDER BY c.epoch DESC NULLS LAST LIMIT 1`, session).
-		Scan(&k.repo, &k.ref, &k.base, &k.branch, &k.instance, &k.last, &k.bundle)
+		Scan(&k.repo, &k.ref, &k.base, &k.branch, &k.instance, &k.checkpoint, &k.bundle)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -39,14 +39,14 @@ func (s Store) find(ctx context.Context, session string) (*known, error) {
 	return &k, nil
 }
 
-// made notes that the session has another instance of its workspace.
-func (s Store) made(ctx context.Context, a fleet.Attempt, k known) error {
+// setInstance stores the record of a new instance of the session's workspace.
+func (s Store) setInstance(ctx context.Context, a fleet.Attempt, k record) error {
 	tag, err := s.Pool.Exec(ctx, `INSERT INTO settle_fleet.workspace (session, repo, ref, base, branch, instance)
 		SELECT id, $3, $4, $5, $6, $7 FROM settle_fleet.session WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE
 		ON CONFLICT (session) DO UPDATE SET instance = excluded.instance, made = now()`,
 		a.Task.Session, a.Epoch, k.repo, k.ref, k.base, k.branch, k.instance)
 	if err != nil {
-		return fmt.Errorf("cannot note the workspace: %w", err)
+		return fmt.Errorf("cannot store the workspace: %w", err)
 	}
 	if tag.RowsAffected() == 0 {
 		return fleet.ErrLost
@@ -76,7 +76,7 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 			return fmt.Errorf("cannot store the checkpoint: %w", err)
 		}
 	}
-	var before *string
+	var replaced *string
 	err = s.Pool.QueryRow(ctx, `WITH s AS (
 			SELECT id FROM settle_fleet.session WHERE id = $2 AND epoch = $3 FOR NO KEY UPDATE
 		), old AS (
@@ -85,16 +85,16 @@ func (s Store) put(ctx context.Context, a fleet.Attempt, c fleet.Checkpoint, dat
 			INSERT INTO settle_fleet.checkpoint (unit, session, epoch, bundle, detail) SELECT $1, id, $3, $4, $5 FROM s
 			ON CONFLICT (unit) DO UPDATE SET epoch = excluded.epoch, bundle = excluded.bundle, detail = excluded.detail RETURNING unit
 		)
-		SELECT (SELECT bundle FROM old) FROM c`, a.TaskID, a.Task.Session, a.Epoch, bundle, detail).Scan(&before)
-	obsolete := before
+		SELECT (SELECT bundle FROM old) FROM c`, a.TaskID, a.Task.Session, a.Epoch, bundle, detail).Scan(&replaced)
+	unused := replaced
 	if errors.Is(err, pgx.ErrNoRows) {
-		err, obsolete = fleet.ErrLost, &bundle
+		err, unused = fleet.ErrLost, &bundle
 	}
-	if obsolete != nil {
+	if unused != nil {
 		_, _ = s.Pool.Exec(
 			ctx,
 			`DELETE FROM settle_fleet.chunk WHERE bundle = $1`,
-			*obsolete,
+			*unused,
 		) // else it goes with the session
 	}
 	if err != nil && !errors.Is(err, fleet.ErrLost) {
@@ -119,9 +119,9 @@ func (s Store) Get(ctx context.Context, taskID string, to io.Writer) (c fleet.Ch
 	if err != nil {
 		return c, fmt.Errorf("cannot find the checkpoint of task %q: %w", taskID, err)
 	}
-	written, err := s.read(ctx, bundle, to)
-	if err == nil && written != c.Bytes {
-		err = fmt.Errorf("it has %d of %d bytes", written, c.Bytes)
+	size, err := s.read(ctx, bundle, to)
+	if err == nil && size != c.Bytes {
+		err = fmt.Errorf("it has %d of %d bytes", size, c.Bytes)
 	}
 	if err != nil {
 		return c, fmt.Errorf("cannot read the checkpoint of task %q: %w", taskID, err)
@@ -130,21 +130,21 @@ func (s Store) Get(ctx context.Context, taskID string, to io.Writer) (c fleet.Ch
 }
 
 // read writes a bundle.
-func (s Store) read(ctx context.Context, bundle string, to io.Writer) (written int64, err error) {
+func (s Store) read(ctx context.Context, bundle string, to io.Writer) (size int64, err error) {
 	for n := 0; ; n++ {
 		var data []byte
 		err := s.Pool.QueryRow(ctx, `SELECT data FROM settle_fleet.chunk WHERE bundle = $1 AND n = $2`, bundle, n).
 			Scan(&data)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return written, nil
+			return size, nil
 		}
 		if err != nil {
-			return written, err
+			return size, err
 		}
 		if _, err := to.Write(data); err != nil {
-			return written, err
+			return size, err
 		}
-		written += int64(len(data))
+		size += int64(len(data))
 	}
 }
 
