@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// reportTimeout bounds a report, and retryDelay is how long to wait after one has
-	// failed.
+	// reportTimeout bounds a report, and retryDelay is the wait after a failed
+	// report.
 	reportTimeout, retryDelay = 10 * time.Second, 200 * time.Millisecond
 )
 
-// Meter counts what the tasks of one worker take. Its methods may be called by several
+// Meter counts the usage of the tasks of one worker. Its methods may be called by several
 // goroutines.
 type Meter struct {
-	pool  *pgxpool.Pool
-	kick  chan struct{} // holds one token when there is something to report
-	stop  context.CancelFunc
-	ended chan struct{}
+	pool *pgxpool.Pool
+	kick chan struct{} // holds one token when there is something to report
+	stop context.CancelFunc
+	done chan struct{}
 
-	mu    sync.Mutex
-	tasks map[string]report // reports to send, by task
-	known map[string]Budget // as they were at the last report, by batch
+	mu      sync.Mutex
+	tasks   map[string]report // reports to send, by task
+	budgets map[string]Budget // as they were at the last report, by batch
 }
 
-// report is what a task has taken.
+// report is the usage of a task so far.
 type report struct {
 	batch string
 	sum   event.Summary
@@ -41,16 +41,16 @@ type report struct {
 func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Meter{
-		pool:  pool,
-		kick:  make(chan struct{}, 1),
-		stop:  stop,
-		ended: make(chan struct{}),
-		tasks: map[string]report{},
-		known: map[string]Budget{},
+		pool:    pool,
+		kick:    make(chan struct{}, 1),
+		stop:    stop,
+		done:    make(chan struct{}),
+		tasks:   map[string]report{},
+		budgets: map[string]Budget{},
 	}
 	// Close waits for it.
 	go func() {
-		defer close(m.ended)
+		defer close(m.done)
 		m.run(life)
 	}()
 	return m
@@ -60,7 +60,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool) *Meter {
 // logs.
 func (m *Meter) Close() {
 	m.stop()
-	<-m.ended
+	<-m.done
 }
 
 // Record records the usage of a task so far. It does not wait. It returns the cause with
@@ -73,23 +73,23 @@ func (m *Meter) Record(batch, taskID string, sum event.Summary) *event.Cause {
 	case m.kick <- struct{}{}:
 	default:
 	}
-	return m.known[batch].EndCause()
+	return m.budgets[batch].EndCause()
 }
 
 // Store is Record that waits until the usage of the task is in the database.
 func (m *Meter) Store(ctx context.Context, batch, taskID string, sum event.Summary) (*event.Cause, error) {
 	m.mu.Lock()
-	delete(m.tasks, taskID) // it is no more than that
+	delete(m.tasks, taskID) // an earlier report has no more usage
 	m.mu.Unlock()
 	if err := m.report(ctx, map[string]report{taskID: {batch, sum}}); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.known[batch].EndCause(), nil
+	return m.budgets[batch].EndCause(), nil
 }
 
-// run reports what tasks have taken until ctx ends.
+// run reports the usage of tasks until ctx ends.
 func (m *Meter) run(ctx context.Context) {
 	for {
 		select {
@@ -116,7 +116,7 @@ func (m *Meter) requeue(tasks map[string]report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for taskID, r := range tasks {
-		if _, newer := m.tasks[taskID]; !newer {
+		if _, hasNewer := m.tasks[taskID]; !hasNewer {
 			m.tasks[taskID] = r
 		}
 	}
@@ -129,8 +129,8 @@ func (m *Meter) requeue(tasks map[string]report) {
 // lock holds the batches, in order: the next statement sees what others have stored.
 const lock = `SELECT FROM settle_fleet.budget WHERE batch = ANY ($1) ORDER BY batch FOR UPDATE`
 
-// spend stores what tasks have taken, adds what is new of it to their batches, and
-// returns those.
+// spend stores the usage of tasks, adds the increase to their batches, and
+// returns the budgets of these.
 const spend = `
 WITH r AS (
 	SELECT r.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::float8[], $5::int[]) AS r (unit, batch, tokens, usd, unpriced)
@@ -147,7 +147,7 @@ WITH r AS (
 UPDATE settle_fleet.budget g SET spent_tokens = g.spent_tokens + fresh.tokens, spent_usd = g.spent_usd + fresh.usd, unpriced = g.unpriced + fresh.unpriced
 FROM fresh WHERE g.batch = fresh.batch RETURNING g.batch, g.tokens, g.usd, g.spent_tokens, g.spent_usd, g.unpriced`
 
-// report stores what tasks have taken, and learns what their batches have left.
+// report stores the usage of tasks, and updates the budgets of their batches.
 func (m *Meter) report(ctx context.Context, tasks map[string]report) error {
 	if len(tasks) == 0 {
 		return nil
@@ -167,8 +167,8 @@ func (m *Meter) report(ctx context.Context, tasks map[string]report) error {
 	batch := &pgx.Batch{} // one transaction
 	batch.Queue(lock, batches)
 	batch.Queue(spend, ids, batches, tokens, usd, unpriced).Query(func(rows pgx.Rows) error {
-		now, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Budget])
-		m.learn(now)
+		budgets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Budget])
+		m.update(budgets)
 		return err
 	})
 	if err := m.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -177,10 +177,11 @@ func (m *Meter) report(ctx context.Context, tasks map[string]report) error {
 	return nil
 }
 
-func (m *Meter) learn(now []Budget) {
+// update sets the known budgets.
+func (m *Meter) update(budgets []Budget) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, b := range now {
-		m.known[b.Batch] = b
+	for _, b := range budgets {
+		m.budgets[b.Batch] = b
 	}
 }

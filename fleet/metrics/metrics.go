@@ -31,8 +31,8 @@ type Metrics struct {
 	host                       atomic.Pointer[settle.Host]
 }
 
-// New returns metrics. Queue is asked at each scrape for what waits and runs in the
-// whole fleet, and commits for how many transactions have stored this worker's logs.
+// New returns metrics. Each scrape calls queue for the numbers of tasks of the whole
+// fleet, and commits for the number of transactions that have stored this worker's logs.
 func New(slots int, commits func() int64, queue Queue) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -69,7 +69,7 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		prometheus.GaugeOpts{Name: "settle_fleet_slots", Help: "Tasks that this worker runs at a time."},
 	)
 	size.Set(float64(slots))
-	stored := prometheus.NewCounterFunc(
+	transactions := prometheus.NewCounterFunc(
 		prometheus.CounterOpts{
 			Name: "settle_fleet_log_transactions_total",
 			Help: "Transactions that stored this worker's logs.",
@@ -77,8 +77,8 @@ func New(slots int, commits func() int64, queue Queue) *Metrics {
 		func() float64 { return float64(commits()) },
 	)
 	m.registry.MustRegister(
-		&queued{ask: queue, counters: []*prometheus.CounterVec{m.attempts, m.rescued, m.returns}},
-		m.startTime, m.endTime, m.running, size, stored,
+		&queueCollector{query: queue, counters: []*prometheus.CounterVec{m.attempts, m.rescued, m.returns}},
+		m.startTime, m.endTime, m.running, size, transactions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -9,16 +9,17 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// Size is how many tasks of a tenant wait, run, and wait for a person.
+// Size has the numbers of a tenant's tasks that wait, run, and wait for a person.
 type Size struct {
 	Tenant                string
 	Queued, Running, Held int
 }
 
-// State is what the database knows of the tasks that have not ended.
+// State has the numbers of the tasks that have not ended.
 type State struct {
 	Tenants []Size
-	// Outbox is how many tasks Temporal does not know yet, and OutboxAge how long ago the first of them was submitted.
+	// Outbox is the number of tasks that Temporal does not have yet, and OutboxAge the time since the first of them
+	// was submitted.
 	Outbox    int
 	OutboxAge time.Duration
 }
@@ -26,38 +27,38 @@ type State struct {
 // Queue returns the state of the fleet's tasks.
 type Queue func(context.Context) (State, error)
 
-// scrapeTimeout bounds the question of a scrape.
+// scrapeTimeout bounds the queries of a scrape.
 const scrapeTimeout = 5 * time.Second
 
-// queued collects the fleet's tasks, and says whether the database could be asked. It also collects the
+// queueCollector collects the numbers of the fleet's tasks, and whether the database answered. It also collects the
 // counters by tenant, because it knows the tenants: each of them has its series before its first event.
 // A series that begins with its first event hides that event from rate and increase, and a query about
 // events that did not happen finds nothing.
-type queued struct {
-	ask      Queue
+type queueCollector struct {
+	query    Queue
 	counters []*prometheus.CounterVec // with the label tenant
 }
 
-func (*queued) tasks() *prometheus.Desc {
+func (*queueCollector) tasks() *prometheus.Desc {
 	return prometheus.NewDesc(
 		"settle_fleet_units", "Tasks of the whole fleet that have not ended, the same for every worker.",
 		[]string{"state", "tenant"}, nil,
 	)
 }
 
-func (*queued) up() *prometheus.Desc {
+func (*queueCollector) up() *prometheus.Desc {
 	return prometheus.NewDesc(
 		"settle_fleet_database_up", "1 if the database could be asked for settle_fleet_units, else 0.", nil, nil,
 	)
 }
 
-func (*queued) outbox() *prometheus.Desc {
+func (*queueCollector) outbox() *prometheus.Desc {
 	return prometheus.NewDesc(
 		"settle_fleet_outbox", "Tasks of the whole fleet that Temporal does not know yet.", nil, nil,
 	)
 }
 
-func (*queued) outboxAge() *prometheus.Desc {
+func (*queueCollector) outboxAge() *prometheus.Desc {
 	return prometheus.NewDesc(
 		"settle_fleet_outbox_age_seconds", "Time since the submission of the oldest task in settle_fleet_outbox.", nil,
 		nil,
@@ -65,7 +66,7 @@ func (*queued) outboxAge() *prometheus.Desc {
 }
 
 // Describe implements [prometheus.Collector].
-func (q *queued) Describe(to chan<- *prometheus.Desc) {
+func (q *queueCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{q.tasks(), q.outbox(), q.outboxAge(), q.up()} {
 		to <- d // the registry reads it
 	}
@@ -75,11 +76,11 @@ func (q *queued) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect implements [prometheus.Collector].
-func (q *queued) Collect(to chan<- prometheus.Metric) {
+func (q *queueCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	up := 1.0
-	state, err := q.ask(ctx)
+	state, err := q.query(ctx)
 	if err != nil {
 		up = 0
 	} else {
