@@ -29,26 +29,26 @@ func Token(session string, n int) string { return fmt.Sprintf("%s-%d", session, 
 
 // Stream implements [model.Provider].
 func (m Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
-	made := 0
+	calls := 0
 	for _, i := range r.Input {
 		if i.Role == model.Output {
-			made++
+			calls++
 		}
 	}
 	steps := []script.Step{script.Text("let me see ", "what is next")}
 	if m.Delay > 0 {
 		steps = slices.Insert(steps, 0, script.Delay(m.Delay))
 	}
-	if made >= m.Calls {
-		steps = append(steps[:len(steps)-1], script.Text("done after ", fmt.Sprint(made), " calls"))
+	if calls >= m.Calls {
+		steps = append(steps[:len(steps)-1], script.Text("done after ", fmt.Sprint(calls), " calls"))
 		return script.New(script.Turn(steps...)).Stream(ctx, r)
 	}
-	name, arguments := m.Call(Token(r.CacheKey, made+1))
+	name, arguments := m.Call(Token(r.CacheKey, calls+1))
 	half := len(arguments) / 2
 	steps = append(
 		steps,
 		script.CallID(
-			fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), made+1), name, arguments[:half],
+			fmt.Sprintf("call_%s_%d", strings.ReplaceAll(r.CacheKey, "-", "_"), calls+1), name, arguments[:half],
 			arguments[half:],
 		),
 	)

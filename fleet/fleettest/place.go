@@ -67,17 +67,17 @@ func (p *Place) Submit(t testing.TB, tasks ...fleet.Task) []fleet.Task {
 			t.Fatal(err)
 		}
 	}
-	var fresh int
+	var added int
 	var err error
 	if p.Engine != nil {
-		fresh, err = p.Engine.Submit(t.Context(), complete)
+		added, err = p.Engine.Submit(t.Context(), complete)
 	} else {
 		var ids []string
 		ids, err = p.Index.Accept(t.Context(), "settle", complete)
-		fresh = len(ids)
+		added = len(ids)
 	}
-	if err != nil || fresh != len(tasks) {
-		t.Fatalf("%d of %d tasks are new: %v", fresh, len(tasks), err)
+	if err != nil || added != len(tasks) {
+		t.Fatalf("%d of %d tasks are new: %v", added, len(tasks), err)
 	}
 	return complete
 }

@@ -27,7 +27,7 @@ func (*Record) Call(token string) (name, arguments string) {
 // Tool returns the tool.
 func (r *Record) Tool(t testing.TB) tool.Tool {
 	t.Helper()
-	made, err := tool.New(toolName, "Does one piece of work.", func(_ context.Context, in struct {
+	recorder, err := tool.New(toolName, "Does one piece of work.", func(_ context.Context, in struct {
 		Token string `json:"token"`
 	},
 	) (string, error) {
@@ -42,7 +42,7 @@ func (r *Record) Tool(t testing.TB) tool.Tool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return recorder
 }
 
 // Runs returns how often each token was done.

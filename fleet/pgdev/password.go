@@ -46,7 +46,7 @@ func readPassword(dir string) (string, error) {
 
 // secure has the server in dir require a password of every client, and returns the password.
 // A server that has none yet, such as one that an older version made, gets a random one.
-func (p programs) secure(ctx context.Context, dir string, as account) (string, error) {
+func (p programs) secure(ctx context.Context, dir string, owner account) (string, error) {
 	if err := writeAccess(filepath.Join(dir, accessFile)); err != nil {
 		return "", fmt.Errorf("cannot write how clients prove who they are: %w", err)
 	}
@@ -55,7 +55,7 @@ func (p programs) secure(ctx context.Context, dir string, as account) (string, e
 		return password, err
 	}
 	password = rand.Text()
-	if err := p.setPassword(ctx, dir, password, as); err != nil {
+	if err := p.setPassword(ctx, dir, password, owner); err != nil {
 		return "", err
 	}
 	// The file comes last: without it, the next start sets another password.
@@ -79,7 +79,7 @@ func writeAccess(path string) error {
 
 // setPassword sets the password of the superuser while no server runs: no client can
 // connect before the password is required. The password is on no command line.
-func (p programs) setPassword(ctx context.Context, dir, password string, as account) error {
+func (p programs) setPassword(ctx context.Context, dir, password string, owner account) error {
 	data := filepath.Join(dir, dataDir)
 	cmd := exec.CommandContext(
 		ctx, p.path("postgres"), "--single", "-D", data, "-c", "exit_on_error=on", "-c",
@@ -87,7 +87,7 @@ func (p programs) setPassword(ctx context.Context, dir, password string, as acco
 	)
 	cmd.Stdin = strings.NewReader("ALTER ROLE " + superuser + " PASSWORD '" + password + "'\n")
 	cmd.Dir = data
-	as.apply(cmd)
+	owner.apply(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot set the password of the database in %q: %w\n%s", data, err, lastLines(out))
 	}

@@ -63,23 +63,23 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find %q: %w", o.Dir, err)
 	}
-	as, err := serverUser()
+	owner, err := serverUser()
 	if err != nil {
 		return nil, err
 	}
-	if err := makeDirs(dir, as); err != nil {
+	if err := makeDirs(dir, owner); err != nil {
 		return nil, fmt.Errorf("cannot make the server's directory: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	data, socket := filepath.Join(dir, dataDir), filepath.Join(dir, socketDir)
 	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); errors.Is(err, os.ErrNotExist) {
-		if err := bin.initialise(ctx, dir, as); err != nil {
+		if err := bin.initialise(ctx, dir, owner); err != nil {
 			return nil, err
 		}
 	}
 	s := &Server{}
-	if s.password, err = bin.secure(ctx, dir, as); err != nil {
+	if s.password, err = bin.secure(ctx, dir, owner); err != nil {
 		return nil, err
 	}
 	query := url.Values{"host": {socket}, "passfile": {filepath.Join(dir, passwordFile)}}
@@ -88,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	address := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: query.Encode()}
 	s.URL = address.String()
-	if err := s.start(bin, dir, as, o); err != nil {
+	if err := s.start(bin, dir, owner, o); err != nil {
 		return nil, err
 	}
 	if err := s.awaitReady(ctx, data); err != nil {
@@ -101,15 +101,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // makeDirs makes the server's directories. Only the account can use those in dir; dir
 // itself and its files belong to this process's user.
-func makeDirs(dir string, as account) error {
+func makeDirs(dir string, owner account) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := as.pass(dir); err != nil {
+	if err := owner.pass(dir); err != nil {
 		return err
 	}
 	for _, name := range []string{dataDir, socketDir} {
-		if err := as.makeDir(filepath.Join(dir, name)); err != nil {
+		if err := owner.makeDir(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -148,21 +148,21 @@ func binaries() (programs, error) {
 
 // initialise makes the database. It has no password yet, and its own access file admits no
 // user: the server uses the file that secure writes.
-func (p programs) initialise(ctx context.Context, dir string, as account) error {
+func (p programs) initialise(ctx context.Context, dir string, owner account) error {
 	if err := os.Remove(filepath.Join(dir, passwordFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot remove the password of an earlier database: %w", err)
 	}
 	data := filepath.Join(dir, dataDir)
 	cmd := exec.CommandContext(ctx, p.path("initdb"), "--pgdata", data, "--username", superuser, "--auth", "reject",
 		"--encoding", "UTF8", "--locale", "C", "--data-checksums", "--no-instructions", "--no-sync")
-	as.apply(cmd)
+	owner.apply(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot make a database in %q: %w\n%s", data, err, lastLines(out))
 	}
 	return nil
 }
 
-func (s *Server) start(bin programs, dir string, as account, o Options) error {
+func (s *Server) start(bin programs, dir string, owner account, o Options) error {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot write the server's log: %w", err)
@@ -186,7 +186,7 @@ func (s *Server) start(bin programs, dir string, as account, o Options) error {
 	}
 	cmd := exec.Command(bin.path("postgres"), args...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, data
-	as.apply(cmd)
+	owner.apply(cmd)
 	// SIGQUIT is an immediate shutdown, since no process would order another one.
 	s.Child, err = devserver.Start(cmd, syscall.SIGQUIT)
 	return err
@@ -196,7 +196,7 @@ func (s *Server) start(bin programs, dir string, as account, o Options) error {
 func (s *Server) awaitReady(ctx context.Context, data string) error {
 	for {
 		err := s.ping(ctx)
-		if err == nil && s.has(data) {
+		if err == nil && s.ownsData(data) {
 			return nil
 		}
 		select {
@@ -212,8 +212,8 @@ func (s *Server) awaitReady(ctx context.Context, data string) error {
 	}
 }
 
-// has reports whether the data is this server's, which has written its pid there.
-func (s *Server) has(data string) bool {
+// ownsData reports whether this server uses the data: it has written its pid there.
+func (s *Server) ownsData(data string) bool {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	first, _, _ := strings.Cut(string(text), "\n")
 	return err == nil && first == strconv.Itoa(s.Process().Pid)
@@ -241,7 +241,7 @@ func (s *Server) Stop() {
 
 // lastLines returns the last lines of a program's output.
 func lastLines(out []byte) []byte {
-	const most = 1000
+	const maxTail = 1000
 	out = bytes.TrimSpace(out)
-	return out[max(0, len(out)-most):]
+	return out[max(0, len(out)-maxTail):]
 }

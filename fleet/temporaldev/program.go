@@ -31,8 +31,8 @@ const (
 
 // Program is a program that is a development server.
 type Program struct {
-	path     string
-	official bool // temporal, and not settle's build
+	path       string
+	isOfficial bool // temporal, and not settle's build
 }
 
 // Path is the program's file.
@@ -47,28 +47,28 @@ func Find(ctx context.Context, path string) (Program, error) {
 		if err != nil {
 			return Program{}, fmt.Errorf("cannot use Temporal's server that $%s names: %w", ProgramVar, err)
 		}
-		return Program{path: found, official: programName(found) == officialName}, nil
+		return Program{path: found, isOfficial: programName(found) == officialName}, nil
 	}
-	unsuitable := error(nil)
+	versionErr := error(nil)
 	if path, err := exec.LookPath(officialName); err == nil {
-		if unsuitable = checkVersion(ctx, path); unsuitable == nil {
-			return Program{path: path, official: true}, nil
+		if versionErr = checkVersion(ctx, path); versionErr == nil {
+			return Program{path: path, isOfficial: true}, nil
 		}
 	}
 	if self, err := os.Executable(); err == nil {
-		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), ownName)); err == nil {
-			return Program{path: beside}, nil
+		if program, err := exec.LookPath(filepath.Join(filepath.Dir(self), ownName)); err == nil {
+			return Program{path: program}, nil
 		}
 	}
 	if path, err := exec.LookPath(ownName); err == nil {
 		return Program{path: path}, nil
 	}
-	return Program{}, &MissingError{unsuitable}
+	return Program{}, &MissingError{versionErr}
 }
 
 // MissingError reports that this machine has no program that can be used.
 type MissingError struct {
-	unsuitable error // why an installed temporal cannot be used; nil if there is none
+	versionErr error // why an installed temporal cannot be used; nil if there is none
 }
 
 func (e *MissingError) Error() string {
@@ -77,15 +77,15 @@ func (e *MissingError) Error() string {
 			"install the program temporal (https://docs.temporal.io/cli), or put %s beside settle-fleet or into the PATH "+
 			"(it is in settle-fleet's archive of a release; from source: "+
 			"go -C fleet/cmd/%s install .), or name the address of a running server with --temporal",
-		cmp.Or(e.unsuitable, errNeither),
+		cmp.Or(e.versionErr, errNoProgram),
 		ownName,
 		ownName,
 	)
 }
 
-func (e *MissingError) Unwrap() error { return e.unsuitable }
+func (e *MissingError) Unwrap() error { return e.versionErr }
 
-var errNeither = errors.New("neither the program " + officialName + " nor the program " + ownName + " was found")
+var errNoProgram = errors.New("neither the program " + officialName + " nor the program " + ownName + " was found")
 
 func programName(path string) string {
 	name := filepath.Base(path)
@@ -127,7 +127,7 @@ func checkVersion(ctx context.Context, path string) error {
 // args returns the program's command line. Fairness is off by default in Temporal's server;
 // settle's build has it on.
 func (p Program) args(o Options) []string {
-	if !p.official {
+	if !p.isOfficial {
 		args := []string{"--namespace", cmp.Or(o.Namespace, "default"), "--port", strconv.Itoa(o.Port)}
 		if o.File != "" {
 			args = append(args, "--db", o.File)

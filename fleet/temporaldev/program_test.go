@@ -57,7 +57,7 @@ func TestFind(t *testing.T) {
 		})
 	}
 	named := install(t, t.TempDir(), "temporal", "")
-	if p, err := Find(t.Context(), named); err != nil || p.Path() != named || !p.official {
+	if p, err := Find(t.Context(), named); err != nil || p.Path() != named || !p.isOfficial {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if _, err := Find(t.Context(), "/nowhere/temporal"); err == nil || !strings.Contains(err.Error(), ProgramVar) {
@@ -69,7 +69,7 @@ func TestFind(t *testing.T) {
 // the file, and has fairness on.
 func TestOfficialArguments(t *testing.T) {
 	o := Options{File: "/d/temporal.db", Port: 7233, UI: true, UIPort: 8233}
-	got := Program{path: "temporal", official: true}.args(o)
+	got := Program{path: "temporal", isOfficial: true}.args(o)
 	for _, want := range [][]string{
 		{"server", "start-dev"},
 		{"--ip", "127.0.0.1"},

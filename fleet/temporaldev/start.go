@@ -24,9 +24,9 @@ import (
 const (
 	// startTimeout bounds the start, stopTimeout the end before the server is killed.
 	startTimeout, stopTimeout = time.Minute, 15 * time.Second
-	// readyDelay is how often the server is asked whether it is ready.
+	// readyDelay is the wait between two checks whether the server is ready.
 	readyDelay = 50 * time.Millisecond
-	// maxLogTail is how much of the log an error quotes.
+	// maxLogTail is the number of bytes of the log that an error quotes.
 	maxLogTail = 1000
 )
 
@@ -34,7 +34,7 @@ const (
 type Options struct {
 	// Program is the path of the server's program; "" means the one that [Find] finds.
 	Program string
-	// File is where it keeps its state; "" keeps it in memory.
+	// File is the file of its state; "" keeps the state in memory.
 	File string
 	// Log is the file that its messages are appended to; "" discards them.
 	Log string
