@@ -74,7 +74,7 @@ func (r *release) compile(program, system, machine string) (binary, error) {
 		"GOAMD64=v1",
 		"GOARM64=v8.0",
 	}
-	args := []string{"build", "-ldflags", "-s -w -buildid= -X main.released=v" + r.version, "-o", b.path}
+	args := []string{"build", "-ldflags", "-s -w -buildid= -X main.releaseVersion=v" + r.version, "-o", b.path}
 	dir, pkg := r.module(program)
 	_, err := output(dir, env, "go", append(args, pkg)...)
 	return b, err

@@ -255,7 +255,7 @@ func (c *crew) refused(ctx context.Context) {
 		c.await(
 			ctx,
 			p.id+" says that it was refused",
-			func() bool { return strings.Contains(p.said(), "another worker's now") },
+			func() bool { return strings.Contains(p.said(), "another worker has the task now") },
 		)
 	}
 }

@@ -37,7 +37,7 @@ verdict already does not run again: the exit code is 1.`
 const denyHelp = `Deny a held call. It does not run; the model receives the denial and continues the task.`
 
 func newApprovals(d *database) *cobra.Command {
-	var chosen selection
+	var sel selection
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List, show, approve and deny calls that wait for a person", Long: approvalsHelp,
@@ -49,7 +49,7 @@ func newApprovals(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
-			calls, err := f.heldCalls(cmd.Context(), chosen.filter())
+			calls, err := f.heldCalls(cmd.Context(), sel.filter())
 			switch {
 			case err != nil:
 				return failed(err)
@@ -62,7 +62,7 @@ func newApprovals(d *database) *cobra.Command {
 			return failed(printHeld(cmd.OutOrStdout(), calls))
 		},
 	}
-	chosen.define(cmd)
+	sel.define(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	cmd.AddCommand(newApprovalShow(d), newVerdict(d, event.Approved), newVerdict(d, event.Denied))
 	return cmd
@@ -93,11 +93,11 @@ func newApprovalShow(d *database) *cobra.Command {
 			if err := sessions.ShowHeldCall(cmd.OutOrStdout(), question); err != nil || call.verdict == nil {
 				return failed(err)
 			}
-			what := "it was " + string(call.verdict.Verdict)
+			text := "it was " + string(call.verdict.Verdict)
 			if call.verdict.Verdict == event.Expired {
-				what = "its task was cancelled"
+				text = "its task was cancelled"
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s by %s\n", what, call.verdict.By)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s by %s\n", text, call.verdict.By)
 			return failed(err)
 		},
 	}
@@ -143,11 +143,11 @@ func (f *fleetOf) decide(ctx context.Context, to io.Writer, id string, v fleet.V
 	if err != nil {
 		return fmt.Errorf("cannot answer held call %s: %w", call.short, err)
 	}
-	then := "a worker continues task " + call.task.ID
+	effect := "a worker continues task " + call.task.ID
 	if !queued {
-		then = fmt.Sprintf("task %s still waits for verdicts about other calls", call.task.ID)
+		effect = fmt.Sprintf("task %s still waits for verdicts about other calls", call.task.ID)
 	}
-	_, err = fmt.Fprintf(to, "%s %s: %s\n", v.Verdict, call.short, then)
+	_, err = fmt.Fprintf(to, "%s %s: %s\n", v.Verdict, call.short, effect)
 	return err
 }
 
@@ -200,7 +200,7 @@ func (f *fleetOf) findHeld(ctx context.Context, id string) (heldCall, error) {
 	}
 	calls = slices.DeleteFunc(calls, func(c heldCall) bool { return !strings.HasPrefix(c.ID, id) })
 	if len(calls) == 0 {
-		if calls, err = f.decided(ctx, id); err != nil {
+		if calls, err = f.callsWithVerdict(ctx, id); err != nil {
 			return heldCall{}, err
 		}
 	}
@@ -215,8 +215,8 @@ func (f *fleetOf) findHeld(ctx context.Context, id string) (heldCall, error) {
 	)
 }
 
-// decided returns the calls with a verdict whose ids begin so.
-func (f *fleetOf) decided(ctx context.Context, id string) (calls []heldCall, err error) {
+// callsWithVerdict returns the calls with a verdict whose ids begin with the text.
+func (f *fleetOf) callsWithVerdict(ctx context.Context, id string) (calls []heldCall, err error) {
 	tasks, err := f.index.WithVerdict(ctx, id)
 	for _, u := range tasks {
 		for n, v := range u.Verdicts {
@@ -259,7 +259,7 @@ func (c *heldCall) state() string {
 	return string(c.verdict.Verdict)
 }
 
-// maxTitle is how many characters of a call's title the table shows.
+// maxTitle is the maximum length of a call's title in the table, in characters.
 const maxTitle = 60
 
 func printHeld(to io.Writer, calls []heldCall) error {

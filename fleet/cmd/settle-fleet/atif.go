@@ -29,7 +29,7 @@ func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir str
 	}
 	seen := map[string]bool{}
 	empty := 0
-	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error {
+	exitErr, err := f.eachEnded(ctx, filter, func(u fleet.TaskStatus) error {
 		session := u.Task.Session
 		if seen[session] {
 			return nil
@@ -63,10 +63,10 @@ func (f *fleetOf) trajectories(ctx context.Context, out, errs io.Writer, dir str
 	if empty > 0 {
 		fmt.Fprintf(errs, "%d sessions began no turn and are left out\n", empty)
 	}
-	return how
+	return exitErr
 }
 
-// fold returns what the log of a session amounts to.
+// fold returns the state of a session from its log.
 func fold(ctx context.Context, logs *pglog.Logs, session string) (event.State, error) {
 	state := event.State{Session: session}
 	for e, err := range logs.Read(ctx, session, 0) {

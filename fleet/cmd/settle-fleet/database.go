@@ -20,7 +20,7 @@ import (
 // databaseVar names the database where --database does not.
 const databaseVar = "SETTLE_FLEET_DATABASE"
 
-// database is what the flags say of the fleet.
+// database has the flags that choose the fleet.
 type database struct {
 	url    string
 	engine engineFlags
@@ -49,8 +49,8 @@ func (d *database) find() (string, error) {
 	return strings.TrimSpace(string(url)), err
 }
 
-// secrets are what this process knows that must not be stored (C15): keys of the
-// configuration and the environment, and what leads to the database and to Temporal.
+// secrets returns the secrets of this process that must not be stored (C15): keys of the
+// configuration and the environment, and the credentials of the database and of Temporal.
 func (d *database) secrets() ([]string, error) {
 	r, err := config.Load(config.Input{Dir: "/", Getenv: os.Getenv, ProjectConfig: config.IgnoreProject})
 	if err != nil {
@@ -65,11 +65,11 @@ func (d *database) secrets() ([]string, error) {
 	return secrets, nil
 }
 
-// urlFile is where settle-fleet dev says where its database is.
+// urlFile is the file in which settle-fleet dev stores the URL of its database.
 const urlFile = "url"
 
-// devDir is where settle-fleet dev keeps its database: for root, where the user
-// that Postgres runs as can get to it.
+// devDir returns the directory of settle-fleet dev. For root, the user that Postgres runs as
+// can reach the directory.
 func devDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/settle-fleet", nil
@@ -96,12 +96,12 @@ func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// fleetOf is what commands work with.
+// fleetOf has the database, and the engine if it is open, with which commands work.
 type fleetOf struct {
 	pool  *pgxpool.Pool
 	logs  *pglog.Logs
 	index *index.Index
-	// engine is what runs tasks, where it was asked for.
+	// engine runs tasks; nil for commands that use only the database.
 	engine      *engine.Engine
 	closeEngine func()
 }

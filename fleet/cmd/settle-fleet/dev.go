@@ -38,8 +38,8 @@ that you can.`
 // devFlags are the flags of dev.
 type devFlags struct {
 	workerFlags
-	dir   string
-	alone bool
+	dir      string
+	noWorker bool
 }
 
 func newDev(d *database) *cobra.Command {
@@ -59,7 +59,7 @@ func newDev(d *database) *cobra.Command {
 		"",
 		"keep the servers' data in `DIR`, where other commands need --database; default: fleet in settle's data directory",
 	)
-	cmd.Flags().BoolVar(&f.alone, "no-worker", false, "start only the servers")
+	cmd.Flags().BoolVar(&f.noWorker, "no-worker", false, "start only the servers")
 	return cmd
 }
 
@@ -81,8 +81,8 @@ func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
 		return failed(err)
 	}
 	f.confinement.dir = f.dir
-	f.tenancy.open = f.confinement.required()
-	if !f.alone { // a missing key or sandbox is reported before anything starts
+	f.tenancy.singleUser = f.confinement.required()
+	if !f.noWorker { // a missing key or sandbox is reported before anything starts
 		if err := f.tryWorker(cmd); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
 		return failed(err)
 	}
 	defer func() { _ = os.Remove(filepath.Join(f.dir, temporalFile)) }() // the next start writes it
-	if f.alone {
+	if f.noWorker {
 		<-ctx.Done()
 		return nil
 	}
@@ -125,13 +125,13 @@ func (f *devFlags) start(cmd *cobra.Command, d *database) (err error) {
 	return f.run(cmd, fleet)
 }
 
-// tryWorker finds out whether the worker could run tasks.
+// tryWorker checks whether the worker could run tasks.
 func (f *devFlags) tryWorker(cmd *cobra.Command) error {
 	a := &agents{flags: f.workerFlags, environ: environment(), logger: newLogger(cmd)}
-	if err := a.try(cmd.Context()); err != nil {
+	if err := a.checkAgent(cmd.Context()); err != nil {
 		return err
 	}
-	return a.prove(cmd.Context())
+	return a.checkSandbox(cmd.Context())
 }
 
 // startServers starts the servers and prints their addresses, which have no secrets.
@@ -178,7 +178,7 @@ func otherFleet(getenv func(string) string) []string {
 	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, unset)
 }
 
-// publish has other commands of the user find a server.
+// publish stores the address of a server in a file, where other commands of the user find it.
 func (f *devFlags) publish(name, at string) error {
 	return os.WriteFile(filepath.Join(f.dir, name), []byte(at+"\n"), 0o600)
 }

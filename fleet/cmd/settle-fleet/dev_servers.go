@@ -21,7 +21,7 @@ const (
 	// minRestartDelay and maxRestartDelay bound the pause before a server of dev starts
 	// again; the pause doubles with each failure.
 	minRestartDelay, maxRestartDelay = 200 * time.Millisecond, 5 * time.Second
-	// maxRestarts is how many times in a row a server can fail. One that ran for
+	// maxRestarts is the maximum number of failures of a server in a row. A server that ran for
 	// steadyTime has not failed.
 	maxRestarts = 6
 	steadyTime  = 10 * time.Second
@@ -74,7 +74,7 @@ func (c devChild) keep(ctx context.Context, s devServer, logger *slog.Logger) er
 			failures = 0
 		}
 		logger.Warn(c.name+" has ended and is started again", "how", s.ExitStatus(), "log", c.log)
-		ended := time.Now()
+		endTime := time.Now()
 		for s = nil; s == nil; {
 			if failures == maxRestarts {
 				return &restartError{c, cause}
@@ -90,7 +90,7 @@ func (c devChild) keep(ctx context.Context, s devServer, logger *slog.Logger) er
 				logger.Warn(c.name+" does not start", "error", err)
 			}
 		}
-		logger.Info(c.name+" runs again", "after", time.Since(ended).Round(time.Millisecond))
+		logger.Info(c.name+" runs again", "after", time.Since(endTime).Round(time.Millisecond))
 	}
 }
 
@@ -199,5 +199,5 @@ func preferredPort(port int) int {
 	return port
 }
 
-// report prints where the servers are.
-func report(out io.Writer, name, at string) { fmt.Fprintf(out, "%s: %s\n", name, at) }
+// report prints the name and the address of a server.
+func report(out io.Writer, name, address string) { fmt.Fprintf(out, "%s: %s\n", name, address) }

@@ -94,7 +94,7 @@ func devTemporal() string {
 	return strings.TrimSpace(string(address))
 }
 
-// temporalFile is where settle-fleet dev says where its Temporal is.
+// temporalFile is the file in which settle-fleet dev stores the address of its Temporal.
 const temporalFile = "temporal"
 
 // server returns Temporal's address: from the flag, from the variable or the file of

@@ -32,9 +32,9 @@ func noteFormerFlag(flags *pflag.FlagSet, stderr io.Writer) {
 	}
 }
 
-// shownTask is a task as people read and write it. The database keeps the command of the
+// taskView is the JSON form of a task for people. The database keeps the command of the
 // executor under its earlier name, "hands", which other versions read.
-type shownTask struct {
+type taskView struct {
 	fleet.Task
 	Executor string `json:"executor,omitempty"`
 }
@@ -42,37 +42,38 @@ type shownTask struct {
 // decodeTask decodes a task into t, whose fields are the defaults. Either name of the
 // executor's command is accepted.
 func decodeTask(line []byte, t *fleet.Task) error {
-	shown, command := shownTask{Task: *t}, t.Executor
-	shown.Task.Executor = ""
+	view, command := taskView{Task: *t}, t.Executor
+	view.Task.Executor = ""
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&shown); err != nil {
+	if err := decoder.Decode(&view); err != nil {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is something behind the task; each task has a line of its own")
 	}
-	switch former := shown.Task.Executor; {
-	case former != "" && shown.Executor != "":
+	switch formerName := view.Task.Executor; {
+	case formerName != "" && view.Executor != "":
 		return errors.New(`the task has "executor" and its earlier name "hands"; leave out "hands"`)
-	case former != "":
-		command = former
-	case shown.Executor != "":
-		command = shown.Executor
+	case formerName != "":
+		command = formerName
+	case view.Executor != "":
+		command = view.Executor
 	}
-	*t = shown.Task
+	*t = view.Task
 	t.Executor = command
 	return nil
 }
 
-// shownStatus is the state of a task as people read it.
-type shownStatus struct {
+// statusView is the JSON form of a task's state for people.
+type statusView struct {
 	fleet.TaskStatus
-	Task shownTask `json:"task"`
+	Task taskView `json:"task"`
 }
 
-func shown(s fleet.TaskStatus) shownStatus {
-	task := shownTask{Task: s.Task, Executor: s.Task.Executor}
+// showStatus returns the state of a task as people read it.
+func showStatus(s fleet.TaskStatus) statusView {
+	task := taskView{Task: s.Task, Executor: s.Task.Executor}
 	task.Task.Executor = ""
-	return shownStatus{s, task}
+	return statusView{s, task}
 }

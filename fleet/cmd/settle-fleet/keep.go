@@ -59,16 +59,16 @@ func newPrune(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
-			pruned, err := pglog.Prune(cmd.Context(), f.pool, time.Now().AddDate(0, 0, -days))
-			if len(pruned) == 0 && err == nil {
+			results, err := pglog.Prune(cmd.Context(), f.pool, time.Now().AddDate(0, 0, -days))
+			if len(results) == 0 && err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "no session began more than %d days ago\n", days)
 			}
-			for _, p := range pruned {
-				what := "deleted"
+			for _, p := range results {
+				action := "deleted"
 				if p.Kept {
-					what = "kept, since some are in use:"
+					action = "kept, since some are in use:"
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %d sessions\n", p.Day.Format(time.DateOnly), what, p.Sessions)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %d sessions\n", p.Day.Format(time.DateOnly), action, p.Sessions)
 				if p.Held > 0 {
 					fmt.Fprintf(
 						cmd.OutOrStdout(),

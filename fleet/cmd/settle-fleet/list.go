@@ -8,18 +8,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newList is a command that prints what the database has of one kind: a table with the
-// head and a row for each, or JSON.
+// newList returns a command that prints all items of one kind in the database: a table with the
+// header and a row for each, or JSON.
 func newList[T any](
-	d *database, short, each, head string, list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
+	d *database, short, kind, header string, list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
 ) *cobra.Command {
 	open := func(cmd *cobra.Command) (*fleetOf, error) { return d.open(cmd.Context()) }
-	return newListOf(open, short, each, head, list, row)
+	return newListOf(open, short, kind, header, list, row)
 }
 
-// newListOf is newList for what needs more than the database.
+// newListOf is newList for items that need more than the database.
 func newListOf[T any](
-	open func(*cobra.Command) (*fleetOf, error), short, each, head string,
+	open func(*cobra.Command) (*fleetOf, error), short, kind, header string,
 	list func(context.Context, *fleetOf) ([]T, error), row func(T) string,
 ) *cobra.Command {
 	var asJSON bool
@@ -31,19 +31,19 @@ func newListOf[T any](
 				return err
 			}
 			defer f.close()
-			all, err := list(cmd.Context(), f)
+			items, err := list(cmd.Context(), f)
 			if err != nil {
 				return failed(err)
 			}
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			if !asJSON {
-				fmt.Fprintln(table, head)
+				fmt.Fprintln(table, header)
 			}
-			for _, one := range all {
+			for _, item := range items {
 				if asJSON {
-					err = writeLine(cmd.OutOrStdout(), one)
+					err = writeLine(cmd.OutOrStdout(), item)
 				} else {
-					_, err = fmt.Fprintln(table, row(one))
+					_, err = fmt.Fprintln(table, row(item))
 				}
 				if err != nil {
 					return failed(err)
@@ -52,6 +52,6 @@ func newListOf[T any](
 			return failed(table.Flush())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, a line for each "+each)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, a line for each "+kind)
 	return cmd
 }

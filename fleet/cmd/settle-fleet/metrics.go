@@ -35,15 +35,15 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 		WriteTimeout:      metricsTimeout,
 		IdleTimeout:       metricsTimeout,
 	}
-	ended := make(chan struct{})
+	serverDone := make(chan struct{})
 	go func() { // ends with the server
-		defer close(ended)
+		defer close(serverDone)
 		_ = server.Serve(listener) // it is closed
 	}()
 	c.Logger.Info("metrics are served", "url", "http://"+listener.Addr().String()+"/metrics")
 	return func() {
 		_ = server.Close()
-		<-ended
+		<-serverDone
 	}, nil
 }
 

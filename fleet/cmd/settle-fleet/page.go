@@ -25,7 +25,7 @@ Tasks are submitted with settle-fleet submit.
 The printed link has a token, without which the page does not open. The
 list has the sessions of the 500 tasks that were submitted last.`
 
-// readOnly is what the page says where people would write.
+// readOnly is the text of the page in place of the field for input.
 const readOnly = `this page shows the sessions of a fleet; submit tasks with "settle-fleet submit"`
 
 // pageFlags are the flags of page.
@@ -58,7 +58,7 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 	if err != nil {
 		return err
 	}
-	encrypted, err := f.TLS()
+	tlsConfig, err := f.TLS()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 		return err
 	}
 	defer to.close()
-	place, err := guard.Listen(cmd.Context(), guard.Address{Addr: f.addr, TLS: encrypted, Insecure: f.Insecure})
+	place, err := guard.Listen(cmd.Context(), guard.Address{Addr: f.addr, TLS: tlsConfig, Insecure: f.Insecure})
 	if errors.As(err, new(*net.OpError)) {
 		return failed(err)
 	}
@@ -79,7 +79,7 @@ func (f *pageFlags) serve(cmd *cobra.Command, d *database) error {
 		Token:   token,
 		Names:   f.Names,
 		Exposed: place.Exposed,
-		TLS:     encrypted,
+		TLS:     tlsConfig,
 		Page:    page.Handler(),
 		Mask:    redact.Diagnostic,
 		Logger:  newLogger(cmd),

@@ -34,7 +34,7 @@ func newRateSet(d *database) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long:  "Set how much workers may ask of a provider with each key. PROVIDER is its name in\nthe configuration, such as openai. It counts at once; what no flag says stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !amount(l.Requests) || !amount(l.Tokens) {
+			if !isAmount(l.Requests) || !isAmount(l.Tokens) {
 				return errors.New("a limit must be a number that is not below 0")
 			}
 			if err := fleet.CheckName("provider", args[0]); err != nil {
@@ -49,17 +49,17 @@ func newRateSet(d *database) *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			set := rates.Limit{Provider: args[0]}
+			limit := rates.Limit{Provider: args[0]}
 			if n := slices.IndexFunc(list, func(l rates.Limit) bool { return l.Provider == args[0] }); n >= 0 {
-				set = list[n]
+				limit = list[n]
 			}
 			if cmd.Flags().Changed("requests") {
-				set.Requests = l.Requests
+				limit.Requests = l.Requests
 			}
 			if cmd.Flags().Changed("tokens") {
-				set.Tokens = l.Tokens
+				limit.Tokens = l.Tokens
 			}
-			return failed(rates.Set(cmd.Context(), f.pool, set))
+			return failed(rates.Set(cmd.Context(), f.pool, limit))
 		},
 	}
 	cmd.Flags().Float64Var(&l.Requests, "requests", 0, "at most `N` requests a minute; 0: no limit")
@@ -71,12 +71,12 @@ func newRateList(d *database) *cobra.Command {
 	return newList(d, "List the limits of providers", "provider", "PROVIDER\tREQUESTS/MIN\tTOKENS/MIN",
 		func(ctx context.Context, f *fleetOf) ([]rates.Limit, error) { return rates.List(ctx, f.pool) },
 		func(l rates.Limit) string {
-			return fmt.Sprintf("%s\t%s\t%s", l.Provider, bound(l.Requests), bound(l.Tokens))
+			return fmt.Sprintf("%s\t%s\t%s", l.Provider, limitText(l.Requests), limitText(l.Tokens))
 		})
 }
 
-// bound says a limit.
-func bound(n float64) string {
+// limitText returns a limit as text; 0 is any.
+func limitText(n float64) string {
 	if n == 0 {
 		return "any"
 	}

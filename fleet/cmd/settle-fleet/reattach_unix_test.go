@@ -47,8 +47,8 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 	)
 	must(t, "", "migrate")
 	must(
-		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--executor", host.DialCommand(), "-m",
-		"openai/gpt-5.2", "work",
+		t, "", "submit", "--heartbeat-timeout", "2s", "-C", r.dir, "--session", "s", "--executor", host.DialCommand(),
+		"-m", "openai/gpt-5.2", "work",
 	)
 	return r
 }
@@ -227,7 +227,7 @@ func TestReattachStopped(t *testing.T) {
 	_ = first.Process.Signal(syscall.SIGCONT)
 	_ = first.Process.Signal(syscall.SIGTERM) // it ends when it has ended what it ran
 	_ = first.Wait()
-	if text := said.String(); !strings.Contains(text, "another worker's now") {
+	if text := said.String(); !strings.Contains(text, "another worker has the task now") {
 		t.Errorf("it says %s", text)
 	}
 	if !r.running() {

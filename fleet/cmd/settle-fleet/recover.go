@@ -47,7 +47,7 @@ func newRecover(d *database) *cobra.Command {
 	}
 }
 
-// newestText says how old the database's knowledge is.
+// newestText describes the age of the newest change in the database.
 func newestText(newest, now time.Time) string {
 	if newest.IsZero() {
 		return ""

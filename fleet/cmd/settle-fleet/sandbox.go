@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// confinement is how the worker of settle-fleet dev, or one that isolates tenants, confines
-// its tasks. The tasks of dev run as the user who can read the database's password, so that
+// confinement has the sandbox settings for the tasks of settle-fleet dev, or of a worker that isolates
+// tenants. The tasks of dev run as the user who can read the database's password, so that
 // only a sandbox keeps them from it.
 type confinement struct {
 	use string // config.SandboxRequired or config.SandboxOff; "" leaves it to the configuration
@@ -41,11 +41,11 @@ func (c *confinement) check() error {
 // required reports whether tasks must be confined.
 func (c *confinement) required() bool { return c.use == config.SandboxRequired }
 
-// confinedBy names, in denials and rules, what confines the tasks.
+// confinedBy is the name, in denials and rules, of the program that confines the tasks.
 const confinedBy = "settle-fleet"
 
-// mode is what the tools of a confined task can do without a person: everything in the
-// working directory, and commands in the sandbox. All else would need an approval, and is
+// mode returns the permissions of a confined task: its tools can do everything in the working
+// directory, and run commands in the sandbox, without a person. Other calls would need an approval, and are
 // denied: files outside, and commands outside of the sandbox.
 func (c *confinement) mode() assemble.Mode {
 	return assemble.Mode{
@@ -66,10 +66,10 @@ func (c *confinement) apply(o *assemble.Options) {
 	}
 }
 
-// prove finds out whether tasks can be confined here, before one is taken. Where they work
-// elsewhere, their executor finds it out.
-func (a *agents) prove(ctx context.Context) error {
-	c, given := a.flags.confinement, a.given(fleet.Task{})
+// checkSandbox checks whether tasks can be confined on this machine, before the first one. If they work
+// on another machine, their executor checks it.
+func (a *agents) checkSandbox(ctx context.Context) error {
+	c, flags := a.flags.confinement, a.taskSettings(fleet.Task{})
 	if !c.required() {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (a *agents) prove(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	settings, err := config.Load(
-		config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject},
+		config.Input{Dir: dir, Getenv: os.Getenv, Flags: flags, ProjectConfig: config.IgnoreProject},
 	)
 	if err != nil || settings.Executor != "" {
 		return err

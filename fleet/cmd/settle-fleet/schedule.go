@@ -51,12 +51,12 @@ func newScheduleCreate(d *database) *cobra.Command {
 			if err := d.engine.checkQueue(); err != nil {
 				return err
 			}
-			f.named = cmd.Flags().Changed("cwd")
+			f.cwdSet = cmd.Flags().Changed("cwd")
 			secrets, err := d.secrets()
 			if err != nil {
 				return err
 			}
-			f.keys = redact.New(secrets...)
+			f.redactor = redact.New(secrets...)
 			s.Name, f.task.Session = args[0], args[0]+"-2006-01-02T150405Z" // as a run's, so that it is checked
 			if err := fleet.CheckName("schedule", s.Name); err != nil {
 				return err
@@ -93,7 +93,8 @@ func newScheduleList(d *database) *cobra.Command {
 			case s.Next != nil:
 				next = s.Next.UTC().Format(time.RFC3339)
 			}
-			return fmt.Sprintf("%s\t%s\t%s\t%s", s.Name, when(s), next, terminal.Short(s.Task.Prompt, maxPrompt))
+			prompt := terminal.Short(s.Task.Prompt, maxPrompt)
+			return fmt.Sprintf("%s\t%s\t%s\t%s", s.Name, scheduleTimes(s), next, prompt)
 		})
 	return cmd
 }
@@ -103,8 +104,8 @@ func (d *database) openSchedules(cmd *cobra.Command) (*fleetOf, error) {
 	return d.openRunning(cmd.Context(), newLogger(cmd))
 }
 
-// when says the times of a schedule.
-func when(s engine.Schedule) string {
+// scheduleTimes returns the times of a schedule as text.
+func scheduleTimes(s engine.Schedule) string {
 	if s.Cron != "" {
 		return s.Cron
 	}
@@ -117,7 +118,7 @@ func when(s engine.Schedule) string {
 	return "every " + every
 }
 
-// maxPrompt is how much of a prompt a list shows, in characters.
+// maxPrompt is the maximum length of a prompt in a list, in characters.
 const maxPrompt = 60
 
 func newScheduleDelete(d *database) *cobra.Command {

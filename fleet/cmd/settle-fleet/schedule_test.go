@@ -79,7 +79,7 @@ func TestTimesOfSchedules(t *testing.T) {
 		30 * time.Minute: "every 30m", 24 * time.Hour: "every 24h", 90 * time.Minute: "every 1h30m",
 		10 * time.Second: "every 10s", time.Hour + time.Second: "every 1h0m1s",
 	} {
-		if got := when(engine.Schedule{Schedule: index.Schedule{Every: every}}); got != want {
+		if got := scheduleTimes(engine.Schedule{Schedule: index.Schedule{Every: every}}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// pageSize is how many tasks are read at a time.
+// pageSize is the number of tasks that are read at a time.
 const pageSize = 500
 
 // selection are the flags that choose tasks.
@@ -67,7 +67,7 @@ The exit code is 0 if every task that was printed has completed and none is held
 otherwise.`
 
 func newResults(d *database) *cobra.Command {
-	var chosen selection
+	var sel selection
 	var wait bool
 	var format, dir string
 	cmd := &cobra.Command{
@@ -82,23 +82,23 @@ func newResults(d *database) *cobra.Command {
 			}
 			defer f.close()
 			if wait {
-				if err := f.watch(cmd.Context(), cmd.ErrOrStderr(), chosen.filter()); err != nil {
+				if err := f.watch(cmd.Context(), cmd.ErrOrStderr(), sel.filter()); err != nil {
 					return failed(err)
 				}
 			}
-			var how error
+			var exitErr error
 			if format == formatATIF {
-				how = f.trajectories(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), dir, chosen.filter())
+				exitErr = f.trajectories(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), dir, sel.filter())
 			} else {
-				how = f.results(cmd.Context(), cmd.OutOrStdout(), chosen.filter())
+				exitErr = f.results(cmd.Context(), cmd.OutOrStdout(), sel.filter())
 			}
-			if exit := (*exitError)(nil); how != nil && (!errors.As(how, &exit) || exit.err != nil) {
-				return how
+			if exit := (*exitError)(nil); exitErr != nil && (!errors.As(exitErr, &exit) || exit.err != nil) {
+				return exitErr
 			}
-			return cmp.Or(f.warnHeld(cmd.Context(), cmd.ErrOrStderr(), chosen.filter()), how)
+			return cmp.Or(f.warnHeld(cmd.Context(), cmd.ErrOrStderr(), sel.filter()), exitErr)
 		},
 	}
-	chosen.define(cmd)
+	sel.define(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all tasks have ended")
 	cmd.Flags().StringVar(&format, "format", formatJSON,
 		"print tasks as `FORMAT`: json, or the sessions as trajectories: atif")
@@ -107,7 +107,7 @@ func newResults(d *database) *cobra.Command {
 	return cmd
 }
 
-// warnHeld says how many tasks wait for a person, and returns an exit code if there are some.
+// warnHeld prints the number of tasks that wait for a person, and returns an exit code if there are any.
 func (f *fleetOf) warnHeld(ctx context.Context, to io.Writer, filter index.Filter) error {
 	c, err := f.index.Tally(ctx, filter)
 	if err != nil || c.Held == 0 {
@@ -126,19 +126,21 @@ const (
 // results prints the tasks that have ended.
 func (f *fleetOf) results(ctx context.Context, to io.Writer, filter index.Filter) error {
 	out := bufio.NewWriter(to)
-	how, err := f.ended(ctx, filter, func(u fleet.TaskStatus) error { return writeLine(out, shown(u)) })
+	exitErr, err := f.eachEnded(ctx, filter, func(u fleet.TaskStatus) error { return writeLine(out, showStatus(u)) })
 	if err == nil {
 		err = out.Flush()
 	}
 	if err != nil {
 		return failed(err)
 	}
-	return how
+	return exitErr
 }
 
-// ended calls visit for each task that has ended. It returns how the program ends: with
-// an exit code if one of them has not completed.
-func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fleet.TaskStatus) error) (how, err error) {
+// eachEnded calls visit for each task that has ended. exitErr has the exit code of the program if
+// a task has not completed.
+func (f *fleetOf) eachEnded(
+	ctx context.Context, filter index.Filter, visit func(fleet.TaskStatus) error,
+) (exitErr, err error) {
 	filter.State, filter.Limit = fleet.Ended, pageSize
 	for {
 		tasks, last, err := f.index.List(ctx, filter)
@@ -147,14 +149,14 @@ func (f *fleetOf) ended(ctx context.Context, filter index.Filter, visit func(fle
 		}
 		for _, u := range tasks {
 			if u.Result == nil || u.Result.Outcome != event.Completed {
-				how = &exitError{code: codeFailed}
+				exitErr = &exitError{code: codeFailed}
 			}
 			if err := visit(u); err != nil {
 				return nil, err
 			}
 		}
 		if len(tasks) < pageSize {
-			return how, nil
+			return exitErr, nil
 		}
 		filter.After = last
 	}
@@ -193,7 +195,7 @@ func newLogs(d *database) *cobra.Command {
 	return cmd
 }
 
-// printEvent prints an event as JSON, or what of it a person wants to know.
+// printEvent prints an event as JSON, or a summary of it for people.
 func printEvent(to io.Writer, e event.Event, asJSON bool) error {
 	if asJSON {
 		return writeLine(to, e)
@@ -233,15 +235,15 @@ func newCancel(d *database) *cobra.Command {
 				return err
 			}
 			defer f.close()
-			var wrong error // one that cannot be cancelled does not keep the others
+			var errs error // after an error, the other tasks are cancelled all the same
 			for _, taskID := range args {
 				ok, err := f.engine.Cancel(cmd.Context(), taskID, "user")
-				wrong = errors.Join(wrong, err)
+				errs = errors.Join(errs, err)
 				if err == nil && !ok {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s has ended already\n", taskID)
 				}
 			}
-			return failed(wrong)
+			return failed(errs)
 		},
 	}
 }

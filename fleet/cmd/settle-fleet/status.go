@@ -23,7 +23,7 @@ is left, until no task waits for a worker or runs. Tasks that are held wait for 
 long as that takes: settle-fleet approvals lists them.`
 
 func newStatus(d *database) *cobra.Command {
-	var chosen selection
+	var sel selection
 	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use:   "status [TASK]",
@@ -42,11 +42,11 @@ func newStatus(d *database) *cobra.Command {
 				if err != nil {
 					return failed(err)
 				}
-				return failed(writeLine(cmd.OutOrStdout(), shown(u)))
+				return failed(writeLine(cmd.OutOrStdout(), showStatus(u)))
 			case watch:
-				return failed(f.watch(cmd.Context(), cmd.OutOrStdout(), chosen.filter()))
+				return failed(f.watch(cmd.Context(), cmd.OutOrStdout(), sel.filter()))
 			}
-			c, err := f.index.Tally(cmd.Context(), chosen.filter())
+			c, err := f.index.Tally(cmd.Context(), sel.filter())
 			if err != nil {
 				return failed(err)
 			}
@@ -67,10 +67,10 @@ func newStatus(d *database) *cobra.Command {
 				outboxText(c),
 				usageText(c),
 			)
-			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), chosen.batch)))
+			return failed(errors.Join(err, f.showBudget(cmd.Context(), cmd.OutOrStdout(), sel.batch)))
 		},
 	}
-	chosen.define(cmd)
+	sel.define(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "continue until no task waits or runs")
 	return cmd
@@ -86,20 +86,21 @@ func (f *fleetOf) showBudget(ctx context.Context, to io.Writer, batch string) er
 		return err
 	}
 	_, err = fmt.Fprintf(
-		to, "the batch has taken %d tokens of %s, and $%.2f of %s\n", b.SpentTokens, bound(float64(b.Tokens)),
-		b.SpentUSD, dollars(b.USD),
+		to, "the batch has taken %d tokens of %s, and $%.2f of %s\n", b.SpentTokens, limitText(float64(b.Tokens)),
+		b.SpentUSD, dollarText(b.USD),
 	)
 	return err
 }
 
-func dollars(n float64) string {
+// dollarText returns a limit in dollars as text; 0 is any.
+func dollarText(n float64) string {
 	if n == 0 {
 		return "any"
 	}
 	return fmt.Sprintf("$%.2f", n)
 }
 
-// heldText says how many tasks wait for a person.
+// heldText describes the number of tasks that wait for a person.
 func heldText(c index.Counts) string {
 	if c.Held == 0 {
 		return ""
@@ -107,7 +108,7 @@ func heldText(c index.Counts) string {
 	return fmt.Sprintf(", held %d (settle-fleet approvals)", c.Held)
 }
 
-// outboxText says how many tasks Temporal does not have, and, if that takes long, where the reason is.
+// outboxText describes the number of tasks that Temporal does not have, and, if they are old, where to find the reason.
 func outboxText(c index.Counts) string {
 	age := time.Duration(c.OutboxAge * float64(time.Second)).Round(time.Second)
 	switch {
@@ -137,14 +138,14 @@ func usageText(c index.Counts) string {
 }
 
 const (
-	// progressDelay is how often progress is shown on a terminal, and lineDelay
-	// elsewhere.
+	// progressDelay is the wait between two updates of the progress on a terminal, and lineDelay
+	// the wait between two lines in other outputs.
 	progressDelay, lineDelay = time.Second, 10 * time.Second
-	// rateTime is over how long throughput is measured.
+	// rateTime is the period over which throughput is measured.
 	rateTime = time.Minute
 )
 
-// watch shows how far tasks are until none is open.
+// watch shows the progress of tasks until none is open.
 func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter index.Filter) error {
 	p := &progress{to: to, delay: lineDelay}
 	if file, ok := to.(*os.File); ok {
@@ -168,7 +169,7 @@ func (f *fleetOf) watch(ctx context.Context, to io.Writer, filter index.Filter) 
 	return err
 }
 
-// progress says how far tasks are, and when they may be done.
+// progress prints the progress of tasks and an estimate of the time that is left.
 type progress struct {
 	to       io.Writer
 	delay    time.Duration
@@ -177,7 +178,7 @@ type progress struct {
 	seen     []sample // of the last rateTime, oldest first
 }
 
-// sample is how many tasks had ended at a time.
+// sample is the number of tasks that had ended at a time.
 type sample struct {
 	at    time.Time
 	ended int
@@ -197,7 +198,7 @@ func (p *progress) show(now time.Time, c index.Counts) {
 	_, _ = io.WriteString(p.to, line) // what is shown is in the database
 }
 
-// line says how far tasks are now.
+// line returns the present progress as a line of text.
 func (p *progress) line(now time.Time, c index.Counts) string {
 	for len(p.seen) > 1 && now.Sub(p.seen[0].at) > rateTime {
 		p.seen = p.seen[1:]

@@ -47,20 +47,20 @@ const (
 	maxLine = 4 << 20
 	// maxTasks bounds all tasks of a file, in bytes.
 	maxTasks = 512 << 20
-	// submitSize is how many tasks are sent at a time.
+	// submitSize is the number of tasks that are accepted at a time.
 	submitSize = 500
 )
 
 // submitFlags are the flags of submit.
 type submitFlags struct {
-	file   string
-	prefix string // of the sessions of lines that name none
-	line   int    // the line that is read
-	task   fleet.Task
-	labels map[string]string
-	budget budget.Budget
-	named  bool             // -C was given
-	keys   *redact.Redactor // those that must not be stored
+	file     string
+	prefix   string // of the sessions of lines that name none
+	line     int    // the line that is read
+	task     fleet.Task
+	labels   map[string]string
+	budget   budget.Budget
+	cwdSet   bool             // -C was given
+	redactor *redact.Redactor // masks the keys that must not be stored
 }
 
 func newSubmit(d *database) *cobra.Command {
@@ -74,13 +74,13 @@ func newSubmit(d *database) *cobra.Command {
 			if err := d.engine.checkQueue(); err != nil {
 				return err
 			}
-			f.named = cmd.Flags().Changed("cwd")
+			f.cwdSet = cmd.Flags().Changed("cwd")
 			f.budget.Batch = f.task.Batch
-			budgeted := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
-			if budgeted && f.task.Batch == "" || f.budget.Tokens < 0 || !amount(f.budget.USD) {
+			hasBudget := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
+			if hasBudget && f.task.Batch == "" || f.budget.Tokens < 0 || !isAmount(f.budget.USD) {
 				return errors.New("a budget needs --batch, and is a number that is not below 0")
 			}
-			if budgeted {
+			if hasBudget {
 				if err := fleet.CheckName("batch", f.task.Batch); err != nil {
 					return err
 				}
@@ -89,7 +89,7 @@ func newSubmit(d *database) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f.keys = redact.New(secrets...)
+			f.redactor = redact.New(secrets...)
 			tasks, err := f.tasks(cmd.InOrStdin(), args)
 			if err != nil {
 				return err
@@ -100,10 +100,10 @@ func newSubmit(d *database) *cobra.Command {
 			}
 			defer to.close()
 			defer outlivePipe()()
-			if budgeted && f.keys.String(f.budget.Batch) != f.budget.Batch {
+			if hasBudget && f.redactor.String(f.budget.Batch) != f.budget.Batch {
 				return errors.New("the name of the batch contains a key, which would be stored; nothing was submitted")
 			}
-			if budgeted {
+			if hasBudget {
 				if err := budget.Set(cmd.Context(), to.pool, f.budget); err != nil {
 					return failed(err)
 				}
@@ -123,7 +123,7 @@ func newSubmit(d *database) *cobra.Command {
 	return cmd
 }
 
-// defineTask defines the flags of what a task is, where and for whom.
+// defineTask defines the flags of a task's fields.
 func (f *submitFlags) defineTask(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.task.Dir, "cwd", "C", ".", "work in `DIR`, which every worker has")
 	flags.StringVar(&f.task.Repo, "repo", "", "work in a clone of the git repository at `URL` instead")
@@ -139,9 +139,9 @@ func (f *submitFlags) defineTask(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&f.labels, "label", nil, "`KEY=VALUE` to find the tasks by; repeatable")
 }
 
-// amount reports whether a flag is a number of something: neither NaN nor infinite, and
+// isAmount reports whether a flag's number is an amount: neither NaN nor infinite, and
 // not below zero.
-func amount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
+func isAmount(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 // tasks returns the tasks to submit.
 func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error) {
@@ -176,13 +176,13 @@ func (f *submitFlags) tasks(stdin io.Reader, args []string) ([]fleet.Task, error
 
 // read reads a task from each line.
 func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
-	left := &io.LimitedReader{R: in, N: maxTasks + 1}
-	lines := bufio.NewScanner(left)
+	limited := &io.LimitedReader{R: in, N: maxTasks + 1}
+	lines := bufio.NewScanner(limited)
 	lines.Buffer(nil, maxLine+len("\r\n"))
 	seen := map[string]int{}
 	n := 1
 	for ; lines.Scan(); n++ {
-		if left.N <= 0 {
+		if limited.N <= 0 {
 			return nil, fmt.Errorf(
 				"cannot submit the tasks: they have more than %d MiB; nothing was submitted; split them over several files",
 				maxTasks>>20,
@@ -194,7 +194,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 		}
 		line = bytes.TrimSpace(line)
 		if len(line) > maxLine {
-			return nil, tooLong(n)
+			return nil, tooLongError(n)
 		}
 		if len(line) == 0 {
 			continue
@@ -204,14 +204,14 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot submit line %d: %w", n, err)
 		}
-		if before := seen[t.ID()]; before > 0 {
-			return nil, fmt.Errorf("lines %d and %d have the same id %s", before, n, t.ID())
+		if earlier := seen[t.ID()]; earlier > 0 {
+			return nil, fmt.Errorf("lines %d and %d have the same id %s", earlier, n, t.ID())
 		}
 		seen[t.ID()] = n
 		tasks = append(tasks, t)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, tooLong(n)
+		return nil, tooLongError(n)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot read the tasks: %w", err)
 	}
@@ -221,8 +221,8 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 	return tasks, nil
 }
 
-// tooLong refuses a line.
-func tooLong(n int) error {
+// tooLongError returns the error for a line that is too long.
+func tooLongError(n int) error {
 	return fmt.Errorf("cannot submit line %d: it has more than %d MiB", n, maxLine>>20)
 }
 
@@ -252,7 +252,7 @@ func (f *submitFlags) parse(line []byte) (fleet.Task, error) {
 // has a repository and names no directory, and without the keys that are known here.
 func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	switch {
-	case t.Repo != "" && t.Dir == f.task.Dir && (!f.named || f.file != ""):
+	case t.Repo != "" && t.Dir == f.task.Dir && (!f.cwdSet || f.file != ""):
 		t.Dir = ""
 	case !filepath.IsAbs(t.Dir):
 		t.Dir = filepath.Join(f.task.Dir, t.Dir)
@@ -261,39 +261,39 @@ func (f *submitFlags) complete(t fleet.Task) (fleet.Task, error) {
 	if err != nil {
 		return t, err
 	}
-	return t.Mask(f.keys.String)
+	return t.Mask(f.redactor.String)
 }
 
 // accepter takes tasks and sends them to Temporal.
 type accepter interface {
-	Accept(ctx context.Context, tasks []fleet.Task) (fresh []string, err error)
+	Accept(ctx context.Context, tasks []fleet.Task) (newIDs []string, err error)
 	Send(ctx context.Context, ids []string) error
 }
 
 // submit makes the tasks durable and prints their ids, as soon as each group of them is
 // accepted. Then it sends them to Temporal; what it cannot send, workers do.
 func submit(ctx context.Context, out, errs io.Writer, e accepter, tasks []fleet.Task) error {
-	var fresh []string
-	accepted, unprinted := 0, error(nil)
+	var newIDs []string
+	accepted, printErr := 0, error(nil)
 	for accepted < len(tasks) {
 		part := tasks[accepted:min(accepted+submitSize, len(tasks))]
 		ids, err := e.Accept(ctx, part)
 		if err != nil {
-			send(ctx, errs, e, fresh)
-			return errors.Join(cutOff(accepted, len(tasks), err), unprinted)
+			send(ctx, errs, e, newIDs)
+			return errors.Join(partialError(accepted, len(tasks), err), printErr)
 		}
-		fresh = append(fresh, ids...)
+		newIDs = append(newIDs, ids...)
 		accepted += len(part)
-		if unprinted == nil {
-			unprinted = printIDs(out, part)
+		if printErr == nil {
+			printErr = printIDs(out, part)
 		}
 	}
-	if len(fresh) < len(tasks) {
-		fmt.Fprintf(errs, "%d of %d tasks were known\n", len(tasks)-len(fresh), len(tasks))
+	if len(newIDs) < len(tasks) {
+		fmt.Fprintf(errs, "%d of %d tasks were known\n", len(tasks)-len(newIDs), len(tasks))
 	}
-	send(ctx, errs, e, fresh)
-	if unprinted != nil {
-		return fmt.Errorf("%s submitted, but %w", were(len(tasks)), unprinted)
+	send(ctx, errs, e, newIDs)
+	if printErr != nil {
+		return fmt.Errorf("%s submitted, but %w", tasksWere(len(tasks)), printErr)
 	}
 	return nil
 }
@@ -322,21 +322,21 @@ func printIDs(out io.Writer, tasks []fleet.Task) error {
 	return nil
 }
 
-// cutOff says what became of the tasks when some were not accepted.
-func cutOff(accepted, all int, err error) error {
+// partialError returns the error for a submission of which only some tasks were accepted.
+func partialError(accepted, all int, err error) error {
 	if all == 1 {
 		return err
 	}
 	return fmt.Errorf(
 		"%s accepted of %d: %w; submit again those that name their session, which changes nothing for the accepted ones; others would be new tasks",
-		were(accepted),
+		tasksWere(accepted),
 		all,
 		err,
 	)
 }
 
-// were begins a sentence about n tasks.
-func were(n int) string {
+// tasksWere returns the beginning of a sentence about n tasks.
+func tasksWere(n int) string {
 	if n == 1 {
 		return "1 task was"
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// What keeps the tasks of different tenants apart on a worker.
+// The kinds of isolation between the tasks of different tenants on a worker.
 const (
 	// isolationNone is nothing: the worker serves one tenant.
 	isolationNone = "none"
@@ -26,12 +26,12 @@ const (
 	isolationExecutor = executorFlag
 )
 
-// tenancy says which tenants a worker serves.
+// tenancy has the flags that choose the tenants of a worker.
 type tenancy struct {
-	isolation string // "" is isolationNone
-	tenant    string // without isolation, the only one; "" is the default one
-	dirs      string // with isolationSandbox: a tenant's tasks work in dirs/TENANT
-	open      bool   // dev with a sandbox: one person submits all tasks and chooses their directories
+	isolation  string // "" is isolationNone
+	tenant     string // without isolation, the only tenant; "" is the default tenant
+	dirs       string // with isolationSandbox: a tenant's tasks work in dirs/TENANT
+	singleUser bool   // dev with a sandbox: one person submits all tasks and chooses their directories
 }
 
 func (y *tenancy) define(cmd *cobra.Command) {
@@ -61,7 +61,7 @@ func (f *workerFlags) checkTenancy() error {
 	default:
 		return fmt.Errorf("there is no isolation %q: it is none, sandbox or executor", y.isolation)
 	}
-	if y.tenant != "" && y.isolated() {
+	if y.tenant != "" && y.isIsolated() {
 		return errors.New("--tenant names the only tenant of a worker with --isolation none")
 	}
 	if y.dirs == "" {
@@ -100,16 +100,17 @@ func (y *tenancy) checkDirs() error {
 	}
 }
 
-func (y *tenancy) isolated() bool {
+// isIsolated reports whether the worker isolates tenants from each other.
+func (y *tenancy) isIsolated() bool {
 	return y.isolation == isolationSandbox || y.isolation == isolationExecutor
 }
 
 // admit refuses a task that this worker cannot keep apart from those of other tenants.
 func (y *tenancy) admit(t fleet.Task) error {
 	switch {
-	case y.open:
+	case y.singleUser:
 		return nil
-	case !y.isolated():
+	case !y.isIsolated():
 		return y.admitTenant(t)
 	case t.Executor != "":
 		return errors.New(
@@ -124,20 +125,20 @@ func (y *tenancy) admit(t fleet.Task) error {
 }
 
 func (y *tenancy) admitTenant(t fleet.Task) error {
-	served, tenant := y.tenant, t.Tenant
-	if served == "" {
-		served = fleet.DefaultTenant
+	servedTenant, tenant := y.tenant, t.Tenant
+	if servedTenant == "" {
+		servedTenant = fleet.DefaultTenant
 	}
 	if tenant == "" {
 		tenant = fleet.DefaultTenant
 	}
-	if tenant == served {
+	if tenant == servedTenant {
 		return nil
 	}
 	return &fleet.ForeignError{Err: fmt.Errorf(
 		"the task is of tenant %q, and this worker runs only tasks of %q, because nothing keeps tenants apart on it; "+
 			"run workers with --isolation sandbox or executor, or with --tenant %s",
-		tenant, served, tenant,
+		tenant, servedTenant, tenant,
 	)}
 }
 
@@ -152,13 +153,13 @@ func (y *tenancy) admitDir(t fleet.Task) error {
 	if t.Tenant == "." || t.Tenant == ".." || strings.ContainsAny(t.Tenant, `/\`) || t.Tenant == "" {
 		return fmt.Errorf("the tenant %q is not the name of a directory", t.Tenant)
 	}
-	own := filepath.Join(y.dirs, t.Tenant)
+	tenantDir := filepath.Join(y.dirs, t.Tenant)
 	dir, err := filepath.EvalSymlinks(t.Dir)
 	if err != nil {
 		return fmt.Errorf("cannot use the directory of the task: %w", err)
 	}
-	if !disk.Within(own, dir) {
-		return fmt.Errorf("the task of tenant %q works in %q, which is not in %q", t.Tenant, t.Dir, own)
+	if !disk.Within(tenantDir, dir) {
+		return fmt.Errorf("the task of tenant %q works in %q, which is not in %q", t.Tenant, t.Dir, tenantDir)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestAdmit(t *testing.T) {
 		{"another tenant", one, fleet.Task{Tenant: "a", Dir: "/anywhere"}, `runs only tasks of "default"`},
 		{"the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "a"}, ""},
 		{"not the named tenant", tenancy{tenant: "a"}, fleet.Task{Tenant: "default"}, "--tenant default"},
-		{"dev", tenancy{open: true}, fleet.Task{Tenant: "a", Dir: "/anywhere"}, ""},
+		{"dev", tenancy{singleUser: true}, fleet.Task{Tenant: "a", Dir: "/anywhere"}, ""},
 		{"its own directory", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b"}, ""},
 		{"one below", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/b/deep"}, ""},
 		{"another's directory", sandboxed, fleet.Task{Tenant: "b", Dir: root + "/a"}, "is not in"},

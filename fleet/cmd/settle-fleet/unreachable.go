@@ -28,15 +28,15 @@ func databaseAddress(url string) string {
 	if err != nil {
 		return "an address that is not one"
 	}
-	at := c.ConnConfig
-	address := at.Host // the folder of a socket
+	conn := c.ConnConfig
+	address := conn.Host // the folder of a socket
 	if len(address) == 0 || address[0] != '/' {
-		address = net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
+		address = net.JoinHostPort(conn.Host, strconv.Itoa(int(conn.Port)))
 	}
-	return fmt.Sprintf("%s (database %q)", address, cmp.Or(at.Database, at.User))
+	return fmt.Sprintf("%s (database %q)", address, cmp.Or(conn.Database, conn.User))
 }
 
-// temporalUnreachable is the same for Temporal.
+// temporalUnreachable is databaseUnreachable for Temporal.
 func temporalUnreachable(address string, dev bool, err error) error {
 	advice := "is Temporal's server running there? --temporal or $TEMPORAL_ADDRESS names it; " +
 		"settle-fleet dev starts one on this machine"

@@ -102,7 +102,7 @@ version is the current one. This command makes it the current one:
 // fifth of a worker's memory. Most of the processor time of a fleet is Temporal's and the database's.
 const gcPercent = 50
 
-// defaultDrain is how long turns have to finish when their worker ends.
+// defaultDrain is the time that turns have to finish when their worker ends.
 const defaultDrain = 10 * time.Minute
 
 func newWorker(d *database) *cobra.Command {
@@ -197,11 +197,11 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	}
 	dir = filepath.Join(dir, "fleet", name) // other fleets may have sessions of the same names
 	keeper := a.workspaces(to, a.workspaceDir(dir))
-	exported := telemetry.New(os.Getenv)
-	exported.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
-	defer func() { _ = exported.Close() }()                 // it has reported what went wrong
-	exhausted := stdio.NewOutput(os.Stderr, func(error) {}) // no one reads it
-	defer func() { _ = exhausted.Close(func() time.Duration { return time.Second }) }()
+	exporter := telemetry.New(os.Getenv)
+	exporter.Report = func(err error) { logger.Warn("telemetry is not exported", "error", err) }
+	defer func() { _ = exporter.Close() }()                    // it has reported what went wrong
+	stderrOutput := stdio.NewOutput(os.Stderr, func(error) {}) // no one reads it
+	defer func() { _ = stderrOutput.Close(func() time.Duration { return time.Second }) }()
 	hurry, stopWatch := secondSignal(cmd.Context())
 	defer stopWatch()
 	config := worker.Config{
@@ -219,8 +219,8 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 		Version:    version(),
 		Logger:     logger,
 		OpenHost: func(ctx context.Context, c settle.Config) (*settle.Host, error) {
-			c.Observer = telemetry.Join(c.Observer, stdio.ObserveExhausted(exhausted.Add))
-			return exported.Open(ctx, c)
+			c.Observer = telemetry.Join(c.Observer, stdio.ObserveExhausted(stderrOutput.Add))
+			return exporter.Open(ctx, c)
 		},
 	}
 	stop, err := f.serveMetrics(cmd.Context(), to, &config)
@@ -248,7 +248,7 @@ func (f *workerFlags) name() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// secrets are what leads to the database and to Temporal, which no task must see.
+// secrets returns the credentials of the database and of Temporal, which no task must see.
 func (f *fleetOf) secrets() (secrets []string) {
 	if password := f.pool.Config().ConnConfig.Password; password != "" {
 		secrets = []string{password}
@@ -259,12 +259,12 @@ func (f *fleetOf) secrets() (secrets []string) {
 // secondSignal returns a channel that is closed at the first signal after ctx has ended, as
 // the first signal does. stop ends the watch for it.
 func secondSignal(ctx context.Context) (hurry <-chan struct{}, stop func()) {
-	second, ended := make(chan struct{}), make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() { // ends with stop, which waits for it
+	hurryCh, stopCh := make(chan struct{}), make(chan struct{})
+	var watchGroup sync.WaitGroup
+	watchGroup.Go(func() { // ends with stop, which waits for it
 		select {
 		case <-ctx.Done():
-		case <-ended:
+		case <-stopCh:
 			return
 		}
 		signals := make(chan os.Signal, 1)
@@ -272,23 +272,23 @@ func secondSignal(ctx context.Context) (hurry <-chan struct{}, stop func()) {
 		defer signal.Stop(signals)
 		select {
 		case <-signals:
-			close(second)
-		case <-ended:
+			close(hurryCh)
+		case <-stopCh:
 		}
 	})
-	return second, func() {
-		close(ended)
-		watching.Wait()
+	return hurryCh, func() {
+		close(stopCh)
+		watchGroup.Wait()
 	}
 }
 
 // newLogger returns the logger of a worker.
 func newLogger(cmd *cobra.Command) *slog.Logger {
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: maskAttr}))
 }
 
-// masked masks what may be a secret in a diagnostic.
-func masked(_ []string, a slog.Attr) slog.Attr {
+// maskAttr masks text that may be a secret in an attribute of a log line.
+func maskAttr(_ []string, a slog.Attr) slog.Attr {
 	if err, ok := a.Value.Any().(error); ok {
 		return slog.String(a.Key, redact.Diagnostic(err.Error()))
 	}
@@ -298,13 +298,13 @@ func masked(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// released is the version of a released program: what builds a release puts it here.
-var released string
+// releaseVersion is the version of a released program. The linker of a release build sets it.
+var releaseVersion string
 
-// version is the program's: of a release, or of the commit.
+// version returns the version of the program: that of the release, or of the commit.
 func version() string {
-	if released != "" {
-		return released
+	if releaseVersion != "" {
+		return releaseVersion
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
@@ -315,30 +315,30 @@ func version() string {
 // agents make the agent of each attempt.
 type agents struct {
 	flags   workerFlags
-	fleet   string   // which of all it is
+	fleet   string   // the fleet's id
 	environ []string // of commands
 	shared  assemble.Shared
 	secrets []string
 	logger  *slog.Logger
 }
 
-// check finds out before the first task whether the worker can make agents, and confine them.
+// check checks before the first task whether the worker can make agents, and confine them.
 func (a *agents) check(ctx context.Context) error {
-	if err := a.try(ctx); err != nil {
+	if err := a.checkAgent(ctx); err != nil {
 		return err
 	}
-	return a.prove(ctx)
+	return a.checkSandbox(ctx)
 }
 
-// try makes the agent of a task that says nothing, so that a worker without a key does not
+// checkAgent makes the agent of a task without settings, so that a worker without a key does not
 // fail one task after the other. Without a model, tasks have to name theirs.
-func (a *agents) try(ctx context.Context) error {
-	given := a.given(fleet.Task{})
-	delete(given, "executor") // which may be made with the first task
-	delete(given, "sandbox.use")
+func (a *agents) checkAgent(ctx context.Context) error {
+	flags := a.taskSettings(fleet.Task{})
+	delete(flags, "executor") // which may be made with the first task
+	delete(flags, "sandbox.use")
 	environ, dir := a.environ, os.TempDir()
 	settings, err := config.Load(
-		config.Input{Dir: dir, Getenv: os.Getenv, Flags: given, ProjectConfig: config.IgnoreProject},
+		config.Input{Dir: dir, Getenv: os.Getenv, Flags: flags, ProjectConfig: config.IgnoreProject},
 	)
 	if err != nil || settings.Model == "" {
 		return err
@@ -356,9 +356,9 @@ func (a *agents) try(ctx context.Context) error {
 // session implements [worker.Config].Session. Its error becomes the task's result, and is
 // masked.
 func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
-	made, err := a.make(ctx, attempt)
+	cfg, err := a.make(ctx, attempt)
 	if err == nil {
-		return made, nil
+		return cfg, nil
 	}
 	mask := redact.New(a.secrets...)
 	if r, err := config.Load(
@@ -366,10 +366,10 @@ func (a *agents) session(ctx context.Context, attempt fleet.Attempt) (settle.Ses
 	); err == nil {
 		mask.Add(r.Secrets()...)
 	}
-	if masked := mask.Diagnostic(err.Error()); masked != err.Error() {
-		err = errors.New(masked)
+	if text := mask.Diagnostic(err.Error()); text != err.Error() {
+		err = errors.New(text)
 	}
-	return made, err
+	return cfg, err
 }
 
 func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.SessionConfig, error) {
@@ -383,7 +383,9 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 	}
 	environ := a.environ
 	settings, err := config.Load(
-		config.Input{Dir: dir, Getenv: os.Getenv, Flags: a.given(task), Trust: assemble.Trust(environ, os.Getenv)},
+		config.Input{
+			Dir: dir, Getenv: os.Getenv, Flags: a.taskSettings(task), Trust: assemble.Trust(environ, os.Getenv),
+		},
 	)
 	if err != nil {
 		return settle.SessionConfig{}, err
@@ -406,21 +408,21 @@ func (a *agents) make(ctx context.Context, attempt fleet.Attempt) (settle.Sessio
 		ModelOptions:      assemble.ModelOptions{Shared: &a.shared},
 	}
 	a.flags.confinement.apply(&o)
-	made, err := assemble.New(ctx, o)
+	agent, err := assemble.New(ctx, o)
 	if err != nil {
 		return settle.SessionConfig{}, err
 	}
-	made.Session.Secrets = append(made.Session.Secrets, a.secrets...)
-	return made.Session, nil
+	agent.Session.Secrets = append(agent.Session.Secrets, a.secrets...)
+	return agent.Session, nil
 }
 
-// given are the settings that a task and the worker's flags say.
-func (a *agents) given(task fleet.Task) map[string]string {
-	given := map[string]string{}
+// taskSettings returns the settings of a task and of the worker's flags.
+func (a *agents) taskSettings(task fleet.Task) map[string]string {
+	settings := map[string]string{}
 	set := func(key string, values ...string) {
 		for _, value := range values {
 			if value != "" {
-				given[key] = value
+				settings[key] = value
 				return
 			}
 		}
@@ -430,13 +432,13 @@ func (a *agents) given(task fleet.Task) map[string]string {
 	set("executor", task.Executor, a.flags.executor)
 	set("sandbox.use", a.flags.confinement.use)
 	if task.Limits.Steps > 0 {
-		given["max_steps"] = strconv.Itoa(task.Limits.Steps)
+		settings["max_steps"] = strconv.Itoa(task.Limits.Steps)
 	}
 	if task.Limits.Tokens > 0 {
-		given["max_tokens"] = strconv.FormatInt(task.Limits.Tokens, 10)
+		settings["max_tokens"] = strconv.FormatInt(task.Limits.Tokens, 10)
 	}
 	if task.Limits.Seconds > 0 {
-		given["timeout"] = time.Duration(task.Limits.Seconds * float64(time.Second)).String()
+		settings["timeout"] = time.Duration(task.Limits.Seconds * float64(time.Second)).String()
 	}
-	return given
+	return settings
 }

@@ -34,7 +34,7 @@ func (a *agents) workspaceDir(dir string) string {
 	return filepath.Join(dir, "workspaces")
 }
 
-// workspaces makes what keeps workspaces on this machine, in a directory of its own.
+// workspaces returns the keeper of the workspaces on this machine, in a directory of its own.
 func (a *agents) workspaces(to *fleetOf, dir string) *workspace.Keeper {
 	return &workspace.Keeper{
 		Store: workspace.Store{Pool: to.pool}, Dir: dir, Machine: a.machine,
@@ -53,7 +53,7 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 		config.Input{
 			Dir:           dir,
 			Getenv:        os.Getenv,
-			Flags:         a.given(task),
+			Flags:         a.taskSettings(task),
 			Trust:         assemble.Trust(environ, os.Getenv),
 			ProjectConfig: config.IgnoreProject,
 		},
@@ -69,24 +69,24 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 	if settings.Executor == "" {
 		return &executor.Local{Env: env}, func() {}, nil
 	}
-	way := &executor.CommandDialer{Command: settings.Executor, Env: env, Dir: dir}
+	dialer := &executor.CommandDialer{Command: settings.Executor, Env: env, Dir: dir}
 	if settings.ExecutorInstall == config.InstallMissing {
 		program, err := os.Executable()
 		if err != nil {
 			return nil, nil, err
 		}
-		way.Install = &executor.Install{Program: program}
+		dialer.Install = &executor.Install{Program: program}
 	}
 	remote, err := executor.NewRemote(
-		ctx, executor.RemoteConfig{Dial: way.Dial, Settle: version(), Lease: settings.ExecutorLease},
+		ctx, executor.RemoteConfig{Dial: dialer.Dial, Settle: version(), Lease: settings.ExecutorLease},
 	)
 	leave := func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()
 		if remote != nil {
-			_ = remote.Close(ending) // what it cannot end ends with its lease
+			_ = remote.Close(closeCtx) // what it cannot end ends with its lease
 		}
-		_ = way.Close(ending)
+		_ = dialer.Close(closeCtx)
 	}
 	if err != nil {
 		leave()
@@ -98,12 +98,12 @@ func (a *agents) machine(ctx context.Context, task fleet.Task, dir string) (exec
 const (
 	// leaveTimeout bounds the end of a connection to an executor.
 	leaveTimeout = 5 * time.Second
-	// sweepDelay is how often workspaces of sessions that were deleted are removed.
+	// sweepDelay is the wait between two removals of the workspaces of deleted sessions.
 	sweepDelay = time.Hour
 )
 
-// sweep removes the workspaces on this machine of sessions that were deleted, now and
-// then, until ctx ends.
+// sweep removes the workspaces on this machine of deleted sessions, every sweepDelay,
+// until ctx ends.
 func sweep(ctx context.Context, k *workspace.Keeper, logger *slog.Logger) {
 	for {
 		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -164,13 +164,13 @@ func writeCheckpoint(ctx context.Context, s workspace.Store, taskID, file string
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("cannot write the bundle to %q: it is there, and it is not a file", file)
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), ".settle-checkpoint-")
+	temp, err := os.CreateTemp(filepath.Dir(file), ".settle-checkpoint-")
 	if err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)
 	}
-	defer os.Remove(temporary.Name()) // it has its name by then
-	c, err := s.Get(ctx, taskID, temporary)
-	err = errors.Join(err, temporary.Close())
+	defer os.Remove(temp.Name()) // it has its name by then
+	c, err := s.Get(ctx, taskID, temp)
+	err = errors.Join(err, temp.Close())
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func writeCheckpoint(ctx context.Context, s workspace.Store, taskID, file string
 	if at, err := filepath.EvalSymlinks(file); err == nil { // a link stays one
 		file = at
 	}
-	if err := os.Rename(temporary.Name(), file); err != nil {
+	if err := os.Rename(temp.Name(), file); err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)
 	}
 	return writeLine(out, c)
