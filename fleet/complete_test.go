@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/fleet"
 )
 
-// refused checks that a task is refused, for the reason that it says.
-func refused(t *testing.T, says string, task fleet.Task) {
+// checkRefused checks that a task is refused, for the reason that it says.
+func checkRefused(t *testing.T, says string, task fleet.Task) {
 	t.Helper()
 	task.Prompt += "work"
 	if _, err := task.Complete(); err == nil || !strings.Contains(err.Error(), says) {
@@ -23,27 +23,27 @@ func refused(t *testing.T, says string, task fleet.Task) {
 func TestNames(t *testing.T) {
 	for _, name := range []string{"a b", "a\x00", "a\rb", "a\x1b[2J", "a\u00a0b", "a\u200bb", "a\u202eb", "a\u3000b", "a\ufffd", "a\xff"} {
 		says := "a space, or a character that does not print"
-		refused(t, says, fleet.Task{Session: name})
-		refused(t, says, fleet.Task{Input: name})
-		refused(t, says, fleet.Task{Tenant: name})
-		refused(t, says, fleet.Task{Batch: name})
+		checkRefused(t, says, fleet.Task{Session: name})
+		checkRefused(t, says, fleet.Task{Input: name})
+		checkRefused(t, says, fleet.Task{Tenant: name})
+		checkRefused(t, says, fleet.Task{Batch: name})
 		if name != "a b" {
-			refused(t, "a character that does not print", fleet.Task{Labels: map[string]string{name: "v"}})
+			checkRefused(t, "a character that does not print", fleet.Task{Labels: map[string]string{name: "v"}})
 		}
 	}
 	for _, id := range []string{".", ".."} {
-		refused(t, "the name of a directory", fleet.Task{Session: id})
-		refused(t, "the name of a directory", fleet.Task{Input: id})
+		checkRefused(t, "the name of a directory", fleet.Task{Session: id})
+		checkRefused(t, "the name of a directory", fleet.Task{Input: id})
 	}
 	for _, id := range []string{"a/b", "a~1"} {
-		refused(t, "a slash, a tilde", fleet.Task{Session: id})
-		refused(t, "a slash, a tilde", fleet.Task{Input: id})
+		checkRefused(t, "a slash, a tilde", fleet.Task{Session: id})
+		checkRefused(t, "a slash, a tilde", fleet.Task{Input: id})
 	}
 	long := strings.Repeat("a", 101)
 	for _, task := range []fleet.Task{{Session: long}, {Input: long}, {Tenant: long}, {Batch: long}} {
-		refused(t, "more than 100 bytes", task)
+		checkRefused(t, "more than 100 bytes", task)
 	}
-	refused(t, "no key", fleet.Task{Labels: map[string]string{"": "v"}})
+	checkRefused(t, "no key", fleet.Task{Labels: map[string]string{"": "v"}})
 	task := fleet.Task{
 		Session: "..a", Input: "größe-日本", Tenant: "é:1", Batch: "..", Prompt: "two\r\nlines\x1b",
 		Labels: map[string]string{"the key=": "any\rvalue"},
@@ -63,17 +63,17 @@ func TestANUL(t *testing.T) {
 		"model": {Model: "p/\x00"}, "executor": {Executor: "ssh \x00"},
 		`label "k"`: {Labels: map[string]string{"k": "\x00"}},
 	} {
-		refused(t, fmt.Sprintf("the %s of the task has a NUL", of), task)
+		checkRefused(t, fmt.Sprintf("the %s of the task has a NUL", of), task)
 	}
 }
 
 // TestSeconds: none that is no number, rounds to no limit, or fits no duration.
 func TestSeconds(t *testing.T) {
 	for _, seconds := range []float64{math.NaN(), math.Inf(1), 1e-10, 0.0009, 365*24*60*60 + 1, 9_300_000_000, 1e300} {
-		refused(t, "neither 0 nor between 0.001 and 31536000", fleet.Task{Limits: fleet.Limits{Seconds: seconds}})
+		checkRefused(t, "neither 0 nor between 0.001 and 31536000", fleet.Task{Limits: fleet.Limits{Seconds: seconds}})
 	}
 	for _, limits := range []fleet.Limits{{Seconds: math.Inf(-1)}, {Seconds: -1}, {Steps: -1}, {Tokens: -1}} {
-		refused(t, "below zero", fleet.Task{Limits: limits})
+		checkRefused(t, "below zero", fleet.Task{Limits: limits})
 	}
 	for _, seconds := range []float64{0, 0.001, 365 * 24 * 60 * 60} {
 		task, err := fleet.Task{Prompt: "work", Limits: fleet.Limits{Seconds: seconds}}.Complete()

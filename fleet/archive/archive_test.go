@@ -235,9 +235,9 @@ func TestFollowAndInterrupt(t *testing.T) {
 	if err != nil || string(export) != strings.Join(seen, "\n")+"\n" {
 		t.Errorf("the export has %d bytes: %v", len(export), err)
 	}
-	var nothing struct{ Turn string }
-	if s.answer(t, "POST", "/api/sessions/slow/interrupt", "{}", &nothing); nothing.Turn != "" {
-		t.Errorf("nothing was running, and %q was interrupted", nothing.Turn)
+	var interruption struct{ Turn string }
+	if s.answer(t, "POST", "/api/sessions/slow/interrupt", "{}", &interruption); interruption.Turn != "" {
+		t.Errorf("nothing was running, and %q was interrupted", interruption.Turn)
 	}
 	if r := s.ask(t, "GET", "/api/sessions/slow/events?after=999", ""); !strings.Contains(
 		read(t, r, 4), "event: resync",

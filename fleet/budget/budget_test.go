@@ -35,8 +35,8 @@ func place(t *testing.T, b budget.Budget) (meters [2]*budget.Meter, spent func()
 	}
 }
 
-// took is what a task has taken.
-func took(tokens int64, usd float64) event.Summary {
+// usage returns the usage of a task.
+func usage(tokens int64, usd float64) event.Summary {
 	return event.Summary{Usage: event.Usage{Input: tokens - 1, Output: 1}, Cost: usd}
 }
 
@@ -55,20 +55,20 @@ func TestWorkersShareABudget(t *testing.T) {
 	m, spent := place(t, budget.Budget{Batch: "b", Tokens: 100})
 	for range 3 {
 		for _, meter := range m {
-			if cause := settle(t, meter, "b", "u1", took(60, 0.5)); cause != nil {
+			if cause := settle(t, meter, "b", "u1", usage(60, 0.5)); cause != nil {
 				t.Fatal(cause)
 			}
 		}
 	}
-	settle(t, m[1], "b", "u1", took(40, 0.25)) // an older report that came late
+	settle(t, m[1], "b", "u1", usage(40, 0.25)) // an older report that came late
 	if b := spent(); b.SpentTokens != 60 || b.SpentUSD != 0.5 {
 		t.Fatalf("%+v", b)
 	}
-	if cause := settle(t, m[1], "b", "u2", took(40, 0)); cause == nil || cause.Reason != event.LimitReached ||
+	if cause := settle(t, m[1], "b", "u2", usage(40, 0)); cause == nil || cause.Reason != event.LimitReached ||
 		cause.Limit != event.LimitTokens {
 		t.Errorf("%v", cause)
 	}
-	if cause := settle(t, m[0], "another", "u3", took(1000, 9)); cause != nil {
+	if cause := settle(t, m[0], "another", "u3", usage(1000, 9)); cause != nil {
 		t.Errorf("a batch without a budget: %v", cause)
 	}
 }
@@ -81,12 +81,12 @@ func TestReportsAtTheSameTime(t *testing.T) {
 	for n := range 8 {
 		wg.Go(func() {
 			for i := range 25 {
-				m[n%2].Record("b", "u", took(int64(10*i+n), float64(i)))
+				m[n%2].Record("b", "u", usage(int64(10*i+n), float64(i)))
 				_, err := m[(n+1)%2].Store(
 					context.WithoutCancel(t.Context()),
 					"b",
 					"u",
-					took(int64(10*i+n), float64(i)),
+					usage(int64(10*i+n), float64(i)),
 				)
 				errs <- err
 			}
@@ -111,7 +111,7 @@ func TestDollars(t *testing.T) {
 	if cause := settle(t, m[0], "b", "u1", event.Summary{Unpriced: 2}); cause == nil || cause.Limit != event.LimitCost {
 		t.Errorf("%v", cause)
 	}
-	if cause := settle(t, m[0], "b", "u1", took(5, 1.25)); cause == nil ||
+	if cause := settle(t, m[0], "b", "u1", usage(5, 1.25)); cause == nil ||
 		cause.Message != `the batch "b" has taken $1.25 of the $1.00 of its budget` {
 		t.Errorf("%v", cause)
 	}

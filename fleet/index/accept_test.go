@@ -22,7 +22,7 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 		var there []fleet.Task
 		for n := range sessions {
 			for _, input := range []string{"z", "a"} { // the ids sort otherwise
-				there = append(there, made(t, fleet.Task{
+				there = append(there, completeTask(t, fleet.Task{
 					Session: fmt.Sprintf(
 						"r%d-%d", round, n*7919%sessions,
 					), Input: input, Prompt: "work", Tenant: fmt.Sprintf("t%d-%d", round, n),
@@ -50,7 +50,7 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 	for round := range rounds {
 		first := statuses[2*sessions*round].Task.Input
 		for n, u := range statuses[2*sessions*round : 2*sessions*(round+1)] {
-			if want := []string{first, other(first)}[n%2]; u.Task.Input != want ||
+			if want := []string{first, otherInput(first)}[n%2]; u.Task.Input != want ||
 				u.Task.Session[:2] != fmt.Sprint("r", round) {
 				t.Fatalf("round %d: task %d is %s", round, n, u.ID)
 			}
@@ -63,16 +63,16 @@ func TestSubmissionsInOppositeOrder(t *testing.T) {
 	}
 }
 
-// other returns the other one of two inputs.
-func other(input string) string {
+// otherInput returns the other one of two inputs.
+func otherInput(input string) string {
 	if input == "z" {
 		return "a"
 	}
 	return "z"
 }
 
-// made returns a task that is complete.
-func made(t *testing.T, task fleet.Task) fleet.Task {
+// completeTask returns the task with its ids and defaults.
+func completeTask(t *testing.T, task fleet.Task) fleet.Task {
 	t.Helper()
 	complete, err := task.Complete()
 	if err != nil {
@@ -99,8 +99,8 @@ func TestASubmissionOutlivesADeadlock(t *testing.T) {
 	lock("b")
 	done := make(chan error, 1)
 	tasks := []fleet.Task{
-		made(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}),
-		made(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"}),
+		completeTask(t, fleet.Task{Session: "a", Input: "2", Prompt: "work"}),
+		completeTask(t, fleet.Task{Session: "b", Input: "2", Prompt: "work"}),
 	}
 	go func() { // ends with the transaction, and is waited for
 		_, err := p.Index.Accept(t.Context(), "settle", tasks)

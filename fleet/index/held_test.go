@@ -44,11 +44,11 @@ func TestLateSentKeepsTheVerdictInTheOutbox(t *testing.T) {
 	if err := p.Index.MarkSent(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	again, err := p.Index.Take(t.Context(), []string{"s/1"})
-	if err != nil || len(again) != 1 {
-		t.Fatalf("the verdict is not sent: %+v, %v", again, err)
+	secondTake, err := p.Index.Take(t.Context(), []string{"s/1"})
+	if err != nil || len(secondTake) != 1 {
+		t.Fatalf("the verdict is not sent: %+v, %v", secondTake, err)
 	}
-	if err := p.Index.MarkSent(t.Context(), again); err != nil {
+	if err := p.Index.MarkSent(t.Context(), secondTake); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := p.Index.Tally(t.Context(), index.Filter{}); err != nil || c.Outbox != 0 {

@@ -14,7 +14,7 @@ import (
 func accept(t *testing.T, p *fleettest.Place, queue string, tasks ...fleet.Task) error {
 	t.Helper()
 	for n, task := range tasks {
-		tasks[n] = made(t, task)
+		tasks[n] = completeTask(t, task)
 	}
 	_, err := p.Index.Accept(t.Context(), queue, tasks)
 	return err

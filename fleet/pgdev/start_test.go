@@ -112,9 +112,9 @@ func TestServerNeedsPassword(t *testing.T) {
 			t.Errorf("psql at %s: %v\n%s", host, err, out)
 		}
 		psql.Args[1], psql.Env = "--quiet", append(psql.Env, "PGPASSWORD="+s.password)
-		again := exec.CommandContext(t.Context(), psql.Path, psql.Args[1:]...)
-		again.Env = psql.Env
-		if out, err := again.CombinedOutput(); err != nil {
+		second := exec.CommandContext(t.Context(), psql.Path, psql.Args[1:]...)
+		second.Env = psql.Env
+		if out, err := second.CombinedOutput(); err != nil {
 			t.Errorf("psql with the password at %s: %v\n%s", host, err, out)
 		}
 	}

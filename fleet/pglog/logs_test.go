@@ -81,8 +81,8 @@ func take(t testing.TB, logs *Logs, session string) settle.Log {
 	return log
 }
 
-// story is the events of a session.
-func story(session string, n int) []event.Event {
+// sessionEvents returns the first n events of a session.
+func sessionEvents(session string, n int) []event.Event {
 	return slices.Collect(longlog.Events(session, n, longlog.Few))[:n]
 }
 
@@ -101,7 +101,7 @@ func read(t *testing.T, logs *Logs, session string) (out []event.Event) {
 // TestAnOldEpochIsRefused by every append, and says who it is.
 func TestAnOldEpochIsRefused(t *testing.T) {
 	logs, _ := newLogs(t)
-	events := story("s1", 20)
+	events := sessionEvents("s1", 20)
 	first := take(t, logs, "s1")
 	if err := first.Append(events[:5], settle.Durably); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func commits(c *committer) int64 {
 func TestClosingDoesNotWaitForTheDisk(t *testing.T) {
 	logs, _ := newLogs(t)
 	log := take(t, logs, "s")
-	events := story("s", 2)
+	events := sessionEvents("s", 2)
 	events[1].Data, events[1].Turn = event.SessionClosed{}, ""
 	for n, durable := range []int64{1, 1} { // commits after each append
 		if err := log.Append(events[n:n+1], settle.Durably); err != nil {
@@ -165,7 +165,7 @@ func TestAppendsOfManySessionsShareTransactions(t *testing.T) {
 	errs := make([]error, sessions)
 	for n := range open {
 		wg.Go(func() {
-			for _, e := range story(fmt.Sprintf("s%d", n), appends) {
+			for _, e := range sessionEvents(fmt.Sprintf("s%d", n), appends) {
 				errs[n] = errors.Join(errs[n], open[n].Append([]event.Event{e}, settle.Durably))
 			}
 		})
@@ -188,7 +188,7 @@ func TestAppendsOfManySessionsShareTransactions(t *testing.T) {
 func TestFollowersHaveNoGap(t *testing.T) {
 	logs, pool := newLogs(t)
 	others := openLogs(t, pgtest.Connect(t, pool.Config().ConnString()))
-	events := story("s1", 400)
+	events := sessionEvents("s1", 400)
 	log := take(t, logs, "s1")
 	if err := log.Append(events[:10], settle.Lazily); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestFollowersHaveNoGap(t *testing.T) {
 // that it was not.
 func TestConnectionsAreCut(t *testing.T) {
 	logs, pool := newLogs(t)
-	events := story("s1", 200)
+	events := sessionEvents("s1", 200)
 	log := take(t, logs, "s1")
 	for n, e := range events {
 		var wg sync.WaitGroup
@@ -400,7 +400,7 @@ func TestVersions(t *testing.T) {
 func TestFollowersOfStrangeIDs(t *testing.T) {
 	logs, _ := newLogs(t)
 	const session = "a\u00a0b\rc"
-	events := story(session, 2)
+	events := sessionEvents(session, 2)
 	log := take(t, logs, session)
 	if err := log.Append(events[:1], settle.Durably); err != nil {
 		t.Fatal(err)
@@ -450,7 +450,7 @@ func TestPrune(t *testing.T) {
 		if _, err := pool.Exec(t.Context(), `INSERT INTO settle_fleet.session (id, born) VALUES ($1, $2::date)`, session, day); err != nil {
 			t.Fatal(err)
 		}
-		if err := take(t, logs, session).Append(story(session, 10), settle.Durably); err != nil {
+		if err := take(t, logs, session).Append(sessionEvents(session, 10), settle.Durably); err != nil {
 			t.Fatal(err)
 		}
 	}

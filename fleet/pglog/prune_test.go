@@ -18,7 +18,7 @@ func TestPruneYields(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), `INSERT INTO settle_fleet.session (id, born) VALUES ('old', $1::date)`, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := take(t, logs, "old").Append(story("old", 10), settle.Durably); err != nil {
+	if err := take(t, logs, "old").Append(sessionEvents("old", 10), settle.Durably); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pool.Exec(t.Context(), `UPDATE settle_fleet.session SET updated = born WHERE id = 'old'`); err != nil {
@@ -49,7 +49,7 @@ func TestPruneYields(t *testing.T) {
 		default:
 		}
 	}
-	if err := writer.Append(story("new", 10), settle.Durably); err != nil { // with the reader still there
+	if err := writer.Append(sessionEvents("new", 10), settle.Durably); err != nil { // with the reader still there
 		t.Fatal(err)
 	}
 	if err := reader.Rollback(t.Context()); err != nil {

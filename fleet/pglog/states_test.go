@@ -64,7 +64,7 @@ func write(t *testing.T, log *sessionLog, events []event.Event) (read int) {
 func TestStatesOfSessions(t *testing.T) {
 	logs, pool := newLogs(t)
 	const first, more = 600, 20
-	all := story("s", first+4*more)
+	all := sessionEvents("s", first+4*more)
 	if size := write(t, claimed(t, logs, pool, "s"), all[:first]); size != 0 {
 		t.Errorf("a new log has %d events", size)
 	}
@@ -77,15 +77,15 @@ func TestStatesOfSessions(t *testing.T) {
 	if read := write(t, take(t, logs, "s").(*sessionLog), next()); read != 0 {
 		t.Errorf("in the same attempt, a worker read %d events", read)
 	}
-	other := openLogs(t, pool)
-	if read := write(t, claimed(t, other, pool, "s"), next()); read != end-more {
+	otherState := openLogs(t, pool)
+	if read := write(t, claimed(t, otherState, pool, "s"), next()); read != end-more {
 		t.Errorf("another worker read %d of %d events", read, end-more)
 	}
 	if _, read := fold(t, claimed(t, logs, pool, "s")); read != end {
 		t.Errorf("after another worker's turn, a worker read %d of %d events", read, end)
 	}
 	write(t, claimed(t, logs, pool, "s"), next())
-	claimed(t, other, pool, "s")
+	claimed(t, otherState, pool, "s")
 	if _, read := fold(t, claimed(t, logs, pool, "s")); read != end {
 		t.Errorf("after another worker's opening, a worker read %d of %d events", read, end)
 	}

@@ -37,13 +37,13 @@ func place(t *testing.T, l Limit) (pool *pgxpool.Pool, workers [2]*Rates) {
 }
 
 // ask has a key ask for requests once.
-func ask(t *testing.T, k *Key, n int, u use) (granted int, aside float64) {
+func ask(t *testing.T, k *Key, n int, u use) (grants int, reserve float64) {
 	t.Helper()
-	granted, aside, wait, err := k.ask(n, u)
-	if err != nil || granted < n && wait <= 0 {
-		t.Fatal(granted, wait, err)
+	grants, reserve, wait, err := k.ask(n, u)
+	if err != nil || grants < n && wait <= 0 {
+		t.Fatal(grants, wait, err)
 	}
-	return granted, aside
+	return grants, reserve
 }
 
 // pass has the database believe that so long has passed.
@@ -85,8 +85,8 @@ func TestWorkersShareTheRequestsOfAKey(t *testing.T) {
 func TestWorkersShareTheTokensOfAKey(t *testing.T) {
 	pool, workers := place(t, Limit{Provider: "p", Tokens: 0.06})
 	one, two := workers[0].Key("p", "a", &model.Limiter{}), workers[1].Key("p", "a", &model.Limiter{})
-	if n, aside := ask(t, one, 3, use{}); n != 3 || aside != 0 {
-		t.Fatal(n, aside) // nobody knows what they take
+	if n, reserve := ask(t, one, 3, use{}); n != 3 || reserve != 0 {
+		t.Fatal(n, reserve) // nobody knows what they take
 	}
 	if n, _ := ask(t, one, 0, use{owed: 300, tokens: 300, responses: 3}); n != 0 {
 		t.Fatal(n)
@@ -95,9 +95,9 @@ func TestWorkersShareTheTokensOfAKey(t *testing.T) {
 		t.Errorf("%d are sent with 300 tokens owed", n)
 	}
 	pass(t, pool, 6000*time.Minute) // 360 tokens, of which a second's worth is kept
-	n, aside := ask(t, two, 3, use{})
-	if n != 1 || aside != 100 {
-		t.Errorf("%d are sent, with %g tokens set aside for each", n, aside)
+	n, reserve := ask(t, two, 3, use{})
+	if n != 1 || reserve != 100 {
+		t.Errorf("%d are sent, with %g tokens set aside for each", n, reserve)
 	}
 	if n, _ := ask(t, one, 1, use{}); n != 0 {
 		t.Errorf("%d are sent, though tokens are set aside for another", n)
