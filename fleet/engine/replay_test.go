@@ -165,10 +165,10 @@ func recordedRun(a fleet.Attempt, cancelled context.Context, began chan<- string
 
 // The variables that make the test binary, run anew, a worker that never ends its turns.
 const (
-	mortalVar   = "FLEET_ENGINE_MORTAL" // the database
-	addressVar  = "FLEET_ENGINE_TEMPORAL"
-	queueVar    = "FLEET_ENGINE_QUEUE"
-	mortalBegan = "began"
+	killedWorkerVar = "FLEET_ENGINE_KILLED_WORKER" // the database
+	addressVar      = "FLEET_ENGINE_TEMPORAL"
+	queueVar        = "FLEET_ENGINE_QUEUE"
+	turnBegan       = "began"
 )
 
 // killed has a worker begin a turn of the session killed, and kills it.
@@ -176,7 +176,7 @@ func killed(t *testing.T, p *fleettest.Place) {
 	t.Helper()
 	p.Submit(t, fleet.Task{Session: "killed", Prompt: "work"})
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), mortalVar+"="+p.URL)
+	cmd.Env = append(os.Environ(), killedWorkerVar+"="+p.URL)
 	cmd.Env = append(cmd.Env, addressVar+"="+temporalServer.Address(t), queueVar+"="+temporalServer.Last())
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -186,9 +186,9 @@ func killed(t *testing.T, p *fleettest.Place) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out) // the SDK logs there as well
-	for lines.Scan() && lines.Text() != mortalBegan {
+	for lines.Scan() && lines.Text() != turnBegan {
 	}
-	if lines.Err() != nil || lines.Text() != mortalBegan {
+	if lines.Err() != nil || lines.Text() != turnBegan {
 		t.Fatalf("the worker that must be killed does not begin: %v", lines.Err())
 	}
 	if err := errors.Join(cmd.Process.Kill(), out.Close()); err != nil {
@@ -197,9 +197,9 @@ func killed(t *testing.T, p *fleettest.Place) {
 	_ = cmd.Wait() // it was killed
 }
 
-// mortal is the worker of [killed].
-func mortal() error {
-	pool, err := pglog.Connect(context.Background(), os.Getenv(mortalVar))
+// runKilledWorker runs the worker of [killed].
+func runKilledWorker() error {
+	pool, err := pglog.Connect(context.Background(), os.Getenv(killedWorkerVar))
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func mortal() error {
 	}
 	return engine.Open(pool, c, engine.Options{Queue: os.Getenv(queueVar)}).Work(context.Background(), fleet.Work{
 		Worker: "killed", Slots: 1, Run: func(context.Context, context.Context, *fleet.Attempt) {
-			fmt.Println(mortalBegan)
+			fmt.Println(turnBegan)
 			select {} // until it is killed
 		},
 	})

@@ -33,8 +33,8 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if os.Getenv(mortalVar) != "" {
-		if err := mortal(); err != nil {
+	if os.Getenv(killedWorkerVar) != "" {
+		if err := runKilledWorker(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)
@@ -212,9 +212,9 @@ func TestALostTurnPrecedesTheBacklog(t *testing.T) {
 		},
 	)
 	statuses := await(t, p)
-	again := slices.Index(c.order()[1:], run{"w", lost})
-	if again > 60 { // it waits for its pause, and then for the turn that runs
-		t.Errorf("the turn was tried again after %d of 99 others", again)
+	second := slices.Index(c.order()[1:], run{"w", lost})
+	if second > 60 { // it waits for its pause, and then for the turn that runs
+		t.Errorf("the turn was tried again after %d of 99 others", second)
 	}
 	for _, u := range statuses {
 		if u.ID != lost && u.Attempt != 1 || u.ID == lost && u.Attempt != 2 {

@@ -25,9 +25,9 @@ import (
 
 // table is what Postgres would know: the tasks of a session that have not ended, in order.
 type table struct {
-	open  []string
-	took  []time.Time
-	asked []TurnInput
+	open   []string
+	times  []time.Time
+	inputs []TurnInput
 	// answer, if set, says how an attempt goes that the table would have ended. The number
 	// counts attempts from 1.
 	answer func(number int, in TurnInput) (*TurnOutput, error)
@@ -41,12 +41,12 @@ func (b *table) next() *index.Ref {
 }
 
 func (b *table) turn(in TurnInput, now time.Time) (TurnOutput, error) {
-	b.asked, b.took = append(b.asked, in), append(b.took, now)
+	b.inputs, b.times = append(b.inputs, in), append(b.times, now)
 	if len(b.open) == 0 || b.open[0] != in.TaskID {
 		return TurnOutput{Next: b.next()}, nil
 	}
 	if b.answer != nil {
-		if out, err := b.answer(len(b.asked), in); out != nil || err != nil {
+		if out, err := b.answer(len(b.inputs), in); out != nil || err != nil {
 			return *out, err
 		}
 	}
@@ -56,7 +56,7 @@ func (b *table) turn(in TurnInput, now time.Time) (TurnOutput, error) {
 
 // tasks are those that were asked for, in order.
 func (b *table) ids() (ids []string) {
-	for _, in := range b.asked {
+	for _, in := range b.inputs {
 		ids = append(ids, in.TaskID)
 	}
 	return ids
@@ -110,7 +110,7 @@ func TestASignalDuringATurn(t *testing.T) {
 	b := &table{open: []string{"s/1"}}
 	env := b.env(t)
 	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
-		if len(b.asked) == 0 {
+		if len(b.inputs) == 0 {
 			env.SignalWorkflow(taskSignal, index.Ref{TaskID: "s/2"})
 		}
 	})
@@ -134,7 +134,7 @@ func TestAVerdictBeforeAHeldTurnReturns(t *testing.T) {
 	b := &table{open: []string{"s/1"}}
 	env := b.env(t)
 	env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
-		if len(b.asked) == 0 {
+		if len(b.inputs) == 0 {
 			env.SignalWorkflow(taskSignal, index.Ref{TaskID: "s/1"})
 		}
 	})
@@ -199,7 +199,7 @@ func TestALostTurnIsScheduledAgain(t *testing.T) {
 	if !slices.Equal(b.ids(), []string{"s/1", "s/1", "s/1", "s/2"}) {
 		t.Errorf("%v", b.ids())
 	}
-	if pause := b.took[2].Sub(b.took[0]); pause > time.Second {
+	if pause := b.times[2].Sub(b.times[0]); pause > time.Second {
 		t.Errorf("it takes %s until the turn continues", pause)
 	}
 }
@@ -222,14 +222,14 @@ func TestATaskThatNobodyCanRun(t *testing.T) {
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(cancelSignal, "s/1") }, 10*time.Minute)
 	finish(t, env, Input{})
 	var given []int // an unreachable database says nothing about the task, and an event begins anew
-	for _, in := range b.asked {
+	for _, in := range b.inputs {
 		given = append(given, in.Returns)
 	}
 	if want := []int{0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3}; !slices.Equal(given, want) {
 		t.Errorf("given back %v times, want %v", given, want)
 	}
-	for n := 1; n < len(b.took); n++ {
-		if pause, want := b.took[n].Sub(b.took[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(
+	for n := 1; n < len(b.times); n++ {
+		if pause, want := b.times[n].Sub(b.times[n-1]), min(minDelay<<(n-1), maxDelay); pause.Round(
 			minDelay,
 		) != want.Round(
 			minDelay,
@@ -275,10 +275,10 @@ func TestACancelledWorkflow(t *testing.T) {
 	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) || len(b.open) > 0 {
 		t.Errorf("%v; %v are open", err, b.open)
 	}
-	first, last := b.asked[0], b.asked[len(b.asked)-1]
+	first, last := b.inputs[0], b.inputs[len(b.inputs)-1]
 	if last.TaskID != "s/2" || last.Cancel != byTemporal || last.Cancelled.IsZero() ||
 		!first.Cancelled.IsZero() && !first.Cancelled.Equal(last.Cancelled) {
-		t.Errorf("%+v", b.asked)
+		t.Errorf("%+v", b.inputs)
 	}
 }
 
@@ -296,15 +296,15 @@ func TestALongSessionContinuesAsNew(t *testing.T) {
 		}
 		env.ExecuteWorkflow(sessionWorkflow, in)
 		in = Input{}
-		if again := (*workflow.ContinueAsNewError)(nil); errors.As(env.GetWorkflowError(), &again) {
-			if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &in); err != nil {
+		if secondRef := (*workflow.ContinueAsNewError)(nil); errors.As(env.GetWorkflowError(), &secondRef) {
+			if err := converter.GetDefaultDataConverter().FromPayloads(secondRef.Input, &in); err != nil {
 				t.Fatal(err)
 			}
 		} else if err := env.GetWorkflowError(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := 2000 / maxTurns; runs < want || runs > want+1 || len(b.asked) != 2000 {
-		t.Errorf("%d runs, %d turns", runs, len(b.asked))
+	if want := 2000 / maxTurns; runs < want || runs > want+1 || len(b.inputs) != 2000 {
+		t.Errorf("%d runs, %d turns", runs, len(b.inputs))
 	}
 }

@@ -141,7 +141,7 @@ func BenchmarkCancel(b *testing.B) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	memory := resident(b)
-	var took []time.Duration
+	var durations []time.Duration
 	b.ResetTimer()
 	for n := range b.N {
 		taskID, began := fmt.Sprintf("s%d/1", n), time.Now()
@@ -155,7 +155,7 @@ func BenchmarkCancel(b *testing.B) {
 		if ended := <-completed; ended != taskID {
 			b.Fatalf("%s was cancelled, and then %s", taskID, ended)
 		}
-		took = append(took, time.Since(began))
+		durations = append(durations, time.Since(began))
 		<-answered
 	}
 	b.StopTimer()
@@ -164,9 +164,9 @@ func BenchmarkCancel(b *testing.B) {
 		b.Error(err)
 	}
 	b.ReportMetric(memory, "MB")
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms/p50")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms/p99")
+	slices.Sort(durations)
+	b.ReportMetric(float64(durations[len(durations)/2].Microseconds())/1000, "ms/p50")
+	b.ReportMetric(float64(durations[len(durations)*99/100].Microseconds())/1000, "ms/p99")
 }
 
 // reporter is an engine that reports which tasks have ended. A benchmark that asks the database instead takes

@@ -12,21 +12,21 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// single is an engine with one attempt.
-type single struct {
+// singleEngine is an engine with one attempt.
+type singleEngine struct {
 	fleet.Engine
 	cancelled context.Context //nolint:containedctx // as the engine's
 	result    chan *fleet.Result
 }
 
-func (e single) Work(ctx context.Context, w fleet.Work) error {
+func (e singleEngine) Work(ctx context.Context, w fleet.Work) error {
 	w.Run(context.WithoutCancel(ctx), e.cancelled, &fleet.Attempt{
 		TaskID: "s/1", Number: 1, Epoch: 1, Task: fleet.Task{Session: "s", Input: "1", Prompt: "work"},
 	})
 	return nil
 }
 
-func (e single) Complete(_ context.Context, _ fleet.Attempt, r *fleet.Result) error {
+func (e singleEngine) Complete(_ context.Context, _ fleet.Attempt, r *fleet.Result) error {
 	e.result <- r
 	return nil
 }
@@ -41,7 +41,7 @@ func TestCancelReachesOpeningsAndTurns(t *testing.T) {
 	for name, whileOpening := range map[string]bool{"opening": true, "turn": false} {
 		t.Run(name, func(t *testing.T) {
 			cancelled, cancel := context.WithCancelCause(t.Context())
-			e := single{cancelled: cancelled, result: make(chan *fleet.Result, 1)}
+			e := singleEngine{cancelled: cancelled, result: make(chan *fleet.Result, 1)}
 			called := make(chan struct{})
 			work, err := tool.New("work", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 				close(called)

@@ -16,9 +16,9 @@ import (
 	"github.com/settle-agent/settle/fleet/fleettest"
 )
 
-// mortal are logs that die when a session has a number of events, as their process
-// would: what comes after is not stored.
-type mortal struct {
+// dyingLogs are logs that refuse all appends once a session has a number of events, as if their
+// process had died: later events are not stored.
+type dyingLogs struct {
 	Logs
 	at uint64
 
@@ -28,17 +28,17 @@ type mortal struct {
 
 var errDead = errors.New("this worker is dead")
 
-func (m *mortal) OpenLog(ctx context.Context, session string) (settle.Log, error) {
+func (m *dyingLogs) OpenLog(ctx context.Context, session string) (settle.Log, error) {
 	log, err := m.Logs.OpenLog(ctx, session)
-	return &mortalLog{log, m}, err
+	return &dyingLog{log, m}, err
 }
 
-type mortalLog struct {
+type dyingLog struct {
 	settle.Log
-	of *mortal
+	of *dyingLogs
 }
 
-func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
+func (l *dyingLog) Append(events []event.Event, d settle.Durability) error {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
 	select {
@@ -55,13 +55,13 @@ func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
 	return errors.Join(l.Log.Append(events[:n], d), errDead)
 }
 
-// silent is an engine whose worker, once it is dead, says nothing until it is stopped.
-type silent struct {
+// silentEngine is an engine whose worker, once it is dead, says nothing until it is stopped.
+type silentEngine struct {
 	fleet.Engine
 	dead <-chan struct{}
 }
 
-func (s silent) Work(ctx context.Context, w fleet.Work) error {
+func (s silentEngine) Work(ctx context.Context, w fleet.Work) error {
 	run := w.Run
 	w.Run = func(ctx, cancelled context.Context, a *fleet.Attempt) {
 		run(ctx, cancelled, a)
@@ -74,7 +74,7 @@ func (s silent) Work(ctx context.Context, w fleet.Work) error {
 	return s.Engine.Work(ctx, w)
 }
 
-func (s silent) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
+func (s silentEngine) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) error {
 	select {
 	case <-s.dead:
 		return errDead
@@ -88,7 +88,7 @@ func (s silent) Complete(ctx context.Context, a fleet.Attempt, r *fleet.Result) 
 // lost, no call runs twice.
 func TestCrashAtEveryEvent(t *testing.T) {
 	p := newPlace(t)
-	var whole fleettest.Record
+	var record fleettest.Record
 	p.Submit(t, fleet.Task{Session: "whole", Prompt: "work"})
 	stop := start(
 		t,
@@ -96,7 +96,7 @@ func TestCrashAtEveryEvent(t *testing.T) {
 			ID:      "whole",
 			Engine:  p.Engine,
 			Logs:    p.Logs,
-			Session: sessions(t, fleettest.Model{Calls: 2}, &whole),
+			Session: sessions(t, fleettest.Model{Calls: 2}, &record),
 			Slots:   1,
 		},
 	)
@@ -117,10 +117,12 @@ func crashAt(t *testing.T, p *fleettest.Place, n uint64) {
 	session := fmt.Sprintf("at%d", n)
 	var r fleettest.Record
 	config := sessions(t, fleettest.Model{Calls: 2}, &r)
-	logs := &mortal{Logs: p.Logs, at: n, dead: make(chan struct{})}
+	logs := &dyingLogs{Logs: p.Logs, at: n, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(
-		t, Config{ID: session + "-first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1},
+		t, Config{
+			ID: session + "-first", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1,
+		},
 	)
 	select {
 	case <-logs.dead:
@@ -264,9 +266,11 @@ func TestATaskThatKillsItsWorkers(t *testing.T) {
 	p.Submit(t, tasks(1)...)
 	for n := range 3 {
 		id := fmt.Sprint("w", n)
-		logs := &mortal{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
+		logs := &dyingLogs{Logs: p.Logs, at: uint64(4 + 7*n), dead: make(chan struct{})}
 		stop := start(
-			t, Config{ID: id, Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2},
+			t, Config{
+				ID: id, Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1, Lost: 2,
+			},
 		)
 		select {
 		case <-logs.dead:

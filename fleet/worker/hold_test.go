@@ -136,7 +136,7 @@ func TestHeldCallsOfOneStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &together{calls: []script.Step{
+	m := &batchModel{calls: []script.Step{
 		script.CallID("c1", "work", `{"token":"a"}`), script.CallID("c2", "slow", `{}`),
 		script.CallID("c3", "work", `{"token":"b"}`), script.CallID("c4", "work", `{"token":"c"}`),
 	}}
@@ -185,7 +185,7 @@ func TestHooksEndBeforeTheTaskIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &together{calls: []script.Step{
+	m := &batchModel{calls: []script.Step{
 		script.CallID("c1", "work", `{"token":"a"}`), script.CallID("c2", "quick", `{}`),
 	}}
 	config := asking(t, m, &r, quick)
@@ -215,15 +215,15 @@ func TestHooksEndBeforeTheTaskIsHeld(t *testing.T) {
 	}
 }
 
-// together is a model that first makes all its calls, and then says that it is done.
-type together struct {
+// batchModel is a model that makes all its calls in the first response, and ends the turn in the second.
+type batchModel struct {
 	calls []script.Step
 	mu    sync.Mutex
 	seen  string
 }
 
 // Stream implements [model.Provider].
-func (m *together) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
+func (m *batchModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Chunk, error] {
 	var words []string
 	outputs := 0
 	for _, i := range r.Input {
@@ -240,7 +240,7 @@ func (m *together) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 	return script.New(script.Turn(m.calls...)).Stream(ctx, r)
 }
 
-func (m *together) last() string {
+func (m *batchModel) last() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen
@@ -328,10 +328,10 @@ func heldUntil(t *testing.T, p *fleettest.Place, session string, at uint64) int 
 	t.Helper()
 	var r fleettest.Record
 	config := asking(t, fleettest.Model{Calls: 1, Call: r.Call}, &r)
-	logs := &mortal{Logs: p.Logs, at: at, dead: make(chan struct{})}
+	logs := &dyingLogs{Logs: p.Logs, at: at, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(t, Config{
-		ID: session + "-1", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
+		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
 	})
 	verdicts, died := 0, logs.dead
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -404,10 +404,10 @@ func TestInputsOfATaskThatEndsWithoutATurn(t *testing.T) {
 func endsWithoutATurn(t *testing.T, p *fleettest.Place, session string, at uint64, cancelled bool) {
 	var r fleettest.Record
 	config := asking(t, fleettest.Model{Calls: 1, Call: r.Call}, &r)
-	logs := &mortal{Logs: p.Logs, at: at, dead: make(chan struct{})}
+	logs := &dyingLogs{Logs: p.Logs, at: at, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(t, Config{
-		ID: session + "-1", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
+		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
 	})
 	for answered := false; !answered; {
 		select {

@@ -64,7 +64,7 @@ func BenchmarkLongTurns(b *testing.B) {
 		tasks[n] = fleet.Task{Session: fmt.Sprint("s", n), Input: "1", Prompt: "work"}
 	}
 	p.Submit(b, tasks...)
-	size, wal, busy := taken(b, p)
+	size, wal, busy := resources(b, p)
 	b.ResetTimer()
 	stop := start(
 		b,
@@ -90,7 +90,7 @@ func BenchmarkLongTurns(b *testing.B) {
 	p.Await(wait, b)
 	b.StopTimer()
 	stop()
-	sizeAfter, walAfter, busyAfter := taken(b, p)
+	sizeAfter, walAfter, busyAfter := resources(b, p)
 	per := func(n float64) float64 { return n / float64(b.N) }
 	b.ReportMetric(per(sizeAfter-size)/1e3, "kB/turn")
 	b.ReportMetric(per(walAfter-wal)/1e3, "wal-kB/turn")
@@ -98,9 +98,9 @@ func BenchmarkLongTurns(b *testing.B) {
 	b.ReportMetric(per(float64(p.Logs.Commits())), "log-tx/turn")
 }
 
-// taken returns the sizes of the database and of what its log has got, in bytes, and the
+// resources returns the sizes of the database and of its write-ahead log, in bytes, and the
 // time that the machine's processors were busy, in seconds.
-func taken(b *testing.B, p *fleettest.Place) (size, wal, busy float64) {
+func resources(b *testing.B, p *fleettest.Place) (size, wal, busy float64) {
 	b.Helper()
 	if err := p.Pool.QueryRow(b.Context(), `SELECT pg_database_size(current_database()), pg_current_wal_lsn() - '0/0'`).Scan(&size, &wal); err != nil {
 		b.Fatal(err)

@@ -18,9 +18,11 @@ func TestSettlesFirst(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
 	session := sessions(t, fleettest.Model{Calls: 2}, &r)
-	logs := &mortal{Logs: p.Logs, at: 12, dead: make(chan struct{})}
+	logs := &dyingLogs{Logs: p.Logs, at: 12, dead: make(chan struct{})}
 	p.Submit(t, tasks(1)...)
-	stop := start(t, Config{ID: "first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1})
+	stop := start(t, Config{
+		ID: "first", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: session, Slots: 1,
+	})
 	select {
 	case <-logs.dead:
 	case <-time.After(patience):

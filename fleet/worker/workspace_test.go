@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/fleet/fleettest"
 )
 
-// shelf is workspaces of which it is noted what was asked.
-type shelf struct {
+// fakeWorkspaces implements [Workspaces], and records the calls.
+type fakeWorkspaces struct {
 	place fleet.Place
 	fails error
 	hangs bool
@@ -27,7 +27,7 @@ type shelf struct {
 	turns []string // that checkpoints were taken after
 }
 
-func (s *shelf) Prepare(ctx context.Context, _ fleet.Attempt) (fleet.Place, error) {
+func (s *fakeWorkspaces) Prepare(ctx context.Context, _ fleet.Attempt) (fleet.Place, error) {
 	if s.begun != nil {
 		close(s.begun)
 	}
@@ -38,7 +38,9 @@ func (s *shelf) Prepare(ctx context.Context, _ fleet.Attempt) (fleet.Place, erro
 	return s.place, s.fails
 }
 
-func (s *shelf) Checkpoint(_ context.Context, _ fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error) {
+func (s *fakeWorkspaces) Checkpoint(
+	_ context.Context, _ fleet.Attempt, at fleet.Place, turn string,
+) (fleet.Checkpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns = append(s.turns, turn)
@@ -61,7 +63,9 @@ func inside(
 func TestWorkspace(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i", Note: "lost, but nobody has seen it"}}
+	s := &fakeWorkspaces{
+		place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i", Note: "lost, but nobody has seen it"},
+	}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
 	start(
 		t,
@@ -96,12 +100,12 @@ func TestWorkspace(t *testing.T) {
 }
 
 // crashed submits a task, and has its worker die in the first turn.
-func crashed(t *testing.T, p *fleettest.Place, r *fleettest.Record, s *shelf) {
+func crashed(t *testing.T, p *fleettest.Place, r *fleettest.Record, s *fakeWorkspaces) {
 	t.Helper()
-	logs := &mortal{Logs: p.Logs, at: 12, dead: make(chan struct{})}
+	logs := &dyingLogs{Logs: p.Logs, at: 12, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
 	stop := start(t, Config{
-		ID: "first", Engine: silent{p.Engine, logs.dead}, Logs: logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, r)), Workspaces: s, Slots: 1,
+		ID: "first", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: inside(sessions(t, fleettest.Model{Calls: 2}, r)), Workspaces: s, Slots: 1,
 	})
 	select {
 	case <-logs.dead:
@@ -115,7 +119,7 @@ func crashed(t *testing.T, p *fleettest.Place, r *fleettest.Record, s *shelf) {
 func TestWorkspaceIsLost(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
+	s := &fakeWorkspaces{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.place.Note = "Everything is lost."
 	start(
@@ -150,7 +154,7 @@ func TestWorkspaceIsLost(t *testing.T) {
 func TestWorkspaceFails(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
+	s := &fakeWorkspaces{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}}
 	crashed(t, p, &r, s)
 	s.fails = errors.New("the server is gone")
 	start(
@@ -188,7 +192,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 		{place: fleet.Place{Note: "lost", Turn: "t2"}},
 		{place: fleet.Place{Note: "lost"}, ran: true},
 	} {
-		var s shelf
+		var s fakeWorkspaces
 		r := newRun(t.Context(), &Worker{config: Config{Workspaces: &s}, logger: slog.New(slog.DiscardHandler)}, fleet.Attempt{})
 		r.startedTurn = c.ran
 		result, err := r.keep(t.Context(), &c.place, progress{turn: "t2"}, &fleet.Result{}, nil)
@@ -205,7 +209,7 @@ func TestLostBeforeItWasStored(t *testing.T) {
 func TestCancelWhileCloning(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &shelf{hangs: true, begun: make(chan struct{})}
+	s := &fakeWorkspaces{hangs: true, begun: make(chan struct{})}
 	task := p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})[0]
 	start(
 		t,
@@ -234,30 +238,32 @@ func TestCancelWhileCloning(t *testing.T) {
 	}
 }
 
-// slow is a shelf whose checkpoints take longer than a turn may be silent.
-type slow struct {
-	shelf
+// slowWorkspaces are fakeWorkspaces whose checkpoints take longer than the heartbeat timeout of a turn.
+type slowWorkspaces struct {
+	fakeWorkspaces
 	begun chan struct{}
 	takes time.Duration
 }
 
-func (s *slow) Checkpoint(ctx context.Context, a fleet.Attempt, at fleet.Place, turn string) (fleet.Checkpoint, error) {
+func (s *slowWorkspaces) Checkpoint(
+	ctx context.Context, a fleet.Attempt, at fleet.Place, turn string,
+) (fleet.Checkpoint, error) {
 	close(s.begun)
 	select {
 	case <-time.After(s.takes):
 	case <-ctx.Done():
 	}
-	return s.shelf.Checkpoint(ctx, a, at, turn)
+	return s.fakeWorkspaces.Checkpoint(ctx, a, at, turn)
 }
 
 // TestShutdownKeepsTheHeartbeats until the last checkpoint is stored.
 func TestShutdownKeepsTheHeartbeats(t *testing.T) {
 	p := newPlace(t)
 	var r fleettest.Record
-	s := &slow{
-		shelf: shelf{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}},
-		begun: make(chan struct{}),
-		takes: engine.DefaultSilence + time.Second,
+	s := &slowWorkspaces{
+		fakeWorkspaces: fakeWorkspaces{place: fleet.Place{Dir: t.TempDir(), Base: "b", Instance: "i"}},
+		begun:          make(chan struct{}),
+		takes:          engine.DefaultSilence + time.Second,
 	}
 	p.Submit(t, fleet.Task{Session: "s", Prompt: "work", Repo: "/r"})
 	stop := start(
