@@ -103,9 +103,9 @@ func TestCannotEmpty(t *testing.T) {
 	if err := os.Chmod(filepath.Join(at.Dir, "cache"), 0o500); err != nil { //nolint:gosec // as a module cache has it
 		t.Fatal(err)
 	}
-	again, err := k.Prepare(t.Context(), a)
-	if err != nil || again.Note == "" || len(files(t, again.Dir)) != 4 {
-		t.Errorf("%+v, %v", again, err)
+	second, err := k.Prepare(t.Context(), a)
+	if err != nil || second.Note == "" || len(files(t, second.Dir)) != 4 {
+		t.Errorf("%+v, %v", second, err)
 	}
 }
 

@@ -62,13 +62,13 @@ func origin(t testing.TB) string {
 	return dir
 }
 
-// elsewhere is a machine whose executor begins in a directory.
-type elsewhere struct {
+// remoteExecutor is an executor of another machine, which begins in a directory.
+type remoteExecutor struct {
 	*executor.Local
 	dir string
 }
 
-func (e elsewhere) Machine() executor.Machine {
+func (e remoteExecutor) Machine() executor.Machine {
 	m := e.Local.Machine()
 	m.Dir = e.dir
 	return m
@@ -140,8 +140,8 @@ func TestClone(t *testing.T) {
 		if status := git(t, at.Dir, "status", "--porcelain"); status != "" {
 			t.Errorf("%q: %s", c.ref, status)
 		}
-		if again, err := k.Prepare(t.Context(), a); err != nil || again != at {
-			t.Errorf("a second time: %+v, %v", again, err)
+		if second, err := k.Prepare(t.Context(), a); err != nil || second != at {
+			t.Errorf("a second time: %+v, %v", second, err)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestCannotClone(t *testing.T) {
 		{task: fleet.Task{Repo: "/nowhere"}, says: "'/nowhere' does not appear to be a git repository"},
 		{task: fleet.Task{Repo: "ext::sh -c true"}, says: "transport 'ext' not allowed"},
 		{task: fleet.Task{Repo: from}, says: "the files of " + from + " have 200 KiB, more than 100"},
-		{task: fleet.Task{Repo: from, Ref: "v1"}, executor: elsewhere{&withGit, occupied}, says: "is not empty, and what is there is not the session's"},
+		{task: fleet.Task{Repo: from, Ref: "v1"}, executor: remoteExecutor{&withGit, occupied}, says: "is not empty, and what is there is not the session's"},
 		{task: fleet.Task{Repo: from}, executor: &without, says: "there is no git on the machine"},
 	} {
 		k := keeper(t, p)
@@ -321,9 +321,9 @@ func testLost(t *testing.T, depth int) {
 		t.Errorf("a checkpoint with an old epoch: %v", err)
 	}
 	back := b
-	if again, err := first.Prepare(t.Context(), back); err != nil || again.Note == "" ||
-		files(t, again.Dir)["later"] != "" {
-		t.Errorf("%+v, %v", again, err)
+	if second, err := first.Prepare(t.Context(), back); err != nil || second.Note == "" ||
+		files(t, second.Dir)["later"] != "" {
+		t.Errorf("%+v, %v", second, err)
 	}
 	var chunks int
 	if err := p.Pool.QueryRow(t.Context(), `SELECT count(DISTINCT bundle) FROM settle_fleet.chunk`).Scan(&chunks); err != nil ||
