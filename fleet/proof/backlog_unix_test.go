@@ -52,25 +52,26 @@ func TestBacklog(t *testing.T) {
 	}
 	began = time.Now()
 	r := rand.New(rand.NewPCG(*seed, 2))
-	var took []time.Duration
+	var durations []time.Duration
 	for n := range *killed {
-		c.await(ctx, "tasks end", func() bool { return c.unended(ctx) <= *backlog-*backlog*(n+1)/(*killed+2) })
+		c.await(ctx, "tasks end", func() bool { return c.countOpen(ctx) <= *backlog-*backlog*(n+1)/(*killed+2) })
 		lost := c.killOne(ctx, r)
 		slowest := slices.Max(append(lost, 0))
 		t.Logf("worker %d of %d was killed: its %d turns resumed within %s", n+1, *killed, len(lost), slowest)
-		took = append(took, lost...)
+		durations = append(durations, lost...)
 	}
 	ended := c.place.Await(ctx, t)
 	passed := time.Since(began)
 	rate := float64(len(ended)) / passed.Seconds()
 	t.Logf("%d turns in %s, %.1f/s; %d workers were killed", len(ended), passed.Round(time.Second), rate, *killed)
-	c.checkBacklog(ended, len(took))
-	slices.Sort(took)
-	if len(took) == 0 {
+	c.checkBacklog(ended, len(durations))
+	slices.Sort(durations)
+	if len(durations) == 0 {
 		t.Fatal("no turn was lost")
 	}
-	p50, p99 := took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond)
-	t.Logf("%d turns were lost, and resumed after p50 %s, p99 %s", len(took), p50, p99)
+	p50 := durations[len(durations)/2].Round(time.Millisecond)
+	p99 := durations[len(durations)*99/100].Round(time.Millisecond)
+	t.Logf("%d turns were lost, and resumed after p50 %s, p99 %s", len(durations), p50, p99)
 	if p99 > maxResume {
 		t.Errorf("lost turns resume after %s", p99)
 	}
@@ -93,18 +94,20 @@ func (c *crew) pile() {
 
 // killOne kills a worker that runs turns, starts another one, and returns how long each of the
 // turns took to be another worker's.
-func (c *crew) killOne(ctx context.Context, r *rand.Rand) (took []time.Duration) {
+func (c *crew) killOne(ctx context.Context, r *rand.Rand) (durations []time.Duration) {
 	c.t.Helper()
-	n := r.IntN(len(c.alive))
-	p := c.alive[n]
-	c.await(ctx, p.id+" has something to do", func() bool { return c.unended(ctx) == 0 || len(c.held(ctx, p.id)) > 0 })
+	n := r.IntN(len(c.running))
+	p := c.running[n]
+	c.await(ctx, p.id+" has something to do", func() bool {
+		return c.countOpen(ctx) == 0 || len(c.tasksOf(ctx, p.id)) > 0
+	})
 	at := time.Now()
 	p.signal(syscall.SIGKILL)
-	c.alive = slices.Delete(c.alive, n, n+1)
+	c.running = slices.Delete(c.running, n, n+1)
 	c.start()
 	time.Sleep(100 * time.Millisecond) // what the database has received from it is done
-	lost := c.held(ctx, p.id)
-	c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.held(ctx, p.id)) == 0 })
+	lost := c.tasksOf(ctx, p.id)
+	c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.tasksOf(ctx, p.id)) == 0 })
 	const moved = `SELECT taken FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`
 	rows, err := c.place.Pool.Query(ctx, moved, lost, p.id)
 	if err != nil {
@@ -116,12 +119,12 @@ func (c *crew) killOne(ctx context.Context, r *rand.Rand) (took []time.Duration)
 		if err := rows.Scan(&taken); err != nil {
 			c.t.Fatal(err)
 		}
-		took = append(took, taken.Sub(at))
+		durations = append(durations, taken.Sub(at))
 	}
-	if err := rows.Err(); err != nil || len(took) != len(lost) {
-		c.t.Errorf("%d of %d lost turns were taken over: %v", len(took), len(lost), err)
+	if err := rows.Err(); err != nil || len(durations) != len(lost) {
+		c.t.Errorf("%d of %d lost turns were taken over: %v", len(durations), len(lost), err)
 	}
-	return took
+	return durations
 }
 
 // checkBacklog checks what the tasks and logs say, and what the calls counted.

@@ -64,7 +64,7 @@ func (p *process) Write(b []byte) (int, error) {
 	return p.stderr.Write(b)
 }
 
-func (p *process) said() string {
+func (p *process) stderrText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stderr.String()
@@ -84,7 +84,7 @@ type crew struct {
 	work     string // the directory of the tasks
 	executor string // the command of their executor, if they have one
 	all      []*process
-	alive    []*process
+	running  []*process
 	deaths   []death
 	woken    []*process
 	// env, if set, returns variables of another worker, and within the command that it is run
@@ -144,15 +144,15 @@ func (c *crew) start(env ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	c.all, c.alive = append(c.all, p), append(c.alive, p)
+	c.all, c.running = append(c.all, p), append(c.running, p)
 	return p
 }
 
 // signal sends one that the process may be too dead for.
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// held returns the tasks that a worker runs.
-func (c *crew) held(ctx context.Context, id string) (tasks []string) {
+// tasksOf returns the tasks that a worker runs.
+func (c *crew) tasksOf(ctx context.Context, id string) (tasks []string) {
 	c.t.Helper()
 	if err := c.place.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM settle_fleet.unit WHERE worker = $1 AND state = 'running'`, id).Scan(&tasks); err != nil {
 		c.t.Fatal(err)
@@ -160,8 +160,8 @@ func (c *crew) held(ctx context.Context, id string) (tasks []string) {
 	return tasks
 }
 
-// moved returns how many of the tasks another worker has taken.
-func (c *crew) moved(ctx context.Context, tasks []string, from string) (n int) {
+// countMoved returns the number of the tasks that another worker has taken.
+func (c *crew) countMoved(ctx context.Context, tasks []string, from string) (n int) {
 	c.t.Helper()
 	if err := c.place.Pool.QueryRow(ctx, `SELECT count(*) FROM settle_fleet.unit WHERE id = ANY($1) AND worker <> $2`, tasks, from).Scan(&n); err != nil {
 		c.t.Fatal(err)
@@ -181,34 +181,34 @@ func (c *crew) await(ctx context.Context, what string, condition func() bool) {
 	}
 }
 
-// strike kills a worker that has something to do, or stops it until others have
+// killOrStop kills a worker that has something to do, or stops it until others have
 // taken that, and starts another one in its place. One that wakes replaces a third.
-func (c *crew) strike(ctx context.Context, r *rand.Rand) {
-	n := r.IntN(len(c.alive))
-	p := c.alive[n]
+func (c *crew) killOrStop(ctx context.Context, r *rand.Rand) {
+	n := r.IntN(len(c.running))
+	p := c.running[n]
 	busy := func() bool {
 		open, err := c.place.Open(ctx)
-		return err == nil && open == 0 || len(c.held(ctx, p.id)) > 0
+		return err == nil && open == 0 || len(c.tasksOf(ctx, p.id)) > 0
 	}
 	c.await(ctx, p.id+" has something to do", busy)
 	time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // anywhere in its turns
-	c.alive = slices.Delete(c.alive, n, n+1)
+	c.running = slices.Delete(c.running, n, n+1)
 	d := death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)}
 	if r.IntN(3) > 0 {
 		p.signal(syscall.SIGKILL)
 		c.woken = slices.DeleteFunc(c.woken, func(w *process) bool { return w == p }) // it may not have got to say so
 	} else {
 		p.signal(syscall.SIGSTOP)
-		held := c.held(ctx, p.id)
+		tasks := c.tasksOf(ctx, p.id)
 		c.start()
-		c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.held(ctx, p.id)) == 0 })
+		c.await(ctx, "what "+p.id+" had is taken over", func() bool { return len(c.tasksOf(ctx, p.id)) == 0 })
 		d.until = time.Now()
 		p.signal(syscall.SIGCONT)
-		if c.moved(ctx, held, p.id) > 0 { // else it had just said how they ended
+		if c.countMoved(ctx, tasks, p.id) > 0 { // else it had just said how they ended
 			c.woken = append(c.woken, p)
 		}
-		c.deaths, c.alive = append(c.deaths, d), append(c.alive, p)
-		c.retire(c.alive[0])
+		c.deaths, c.running = append(c.deaths, d), append(c.running, p)
+		c.retire(c.running[0])
 		return
 	}
 	c.deaths = append(c.deaths, d)
@@ -234,7 +234,7 @@ func TestWorkersDie(t *testing.T) {
 		if open < slots*workers { // what is left is to end undisturbed
 			break
 		}
-		c.strike(ctx, r)
+		c.killOrStop(ctx, r)
 		time.Sleep(*pause)
 	}
 	ended := c.place.Await(ctx, t)
@@ -245,17 +245,17 @@ func TestWorkersDie(t *testing.T) {
 		len(c.deaths),
 	)
 	c.check(ended)
-	c.refused(ctx)
+	c.awaitRefusals(ctx)
 }
 
-// refused waits until the workers that were woken have said that others have their tasks.
-func (c *crew) refused(ctx context.Context) {
+// awaitRefusals waits until the workers that were woken have logged that other workers have their tasks.
+func (c *crew) awaitRefusals(ctx context.Context) {
 	c.t.Helper()
 	for _, p := range c.woken {
 		c.await(
 			ctx,
 			p.id+" says that it was refused",
-			func() bool { return strings.Contains(p.said(), "another worker has the task now") },
+			func() bool { return strings.Contains(p.stderrText(), "another worker has the task now") },
 		)
 	}
 }
@@ -263,7 +263,7 @@ func (c *crew) refused(ctx context.Context) {
 // retire has a worker end in good order.
 func (c *crew) retire(p *process) {
 	p.signal(syscall.SIGTERM)
-	c.alive = slices.DeleteFunc(c.alive, func(other *process) bool { return other == p })
+	c.running = slices.DeleteFunc(c.running, func(q *process) bool { return q == p })
 }
 
 // submit submits turns, and starts the workers.
@@ -297,7 +297,7 @@ func (c *crew) end() {
 	for _, p := range c.all {
 		_ = p.cmd.Wait() // most were killed
 		if c.t.Failed() {
-			c.t.Logf("worker %s:\n%s", p.id, p.said())
+			c.t.Logf("worker %s:\n%s", p.id, p.stderrText())
 		}
 	}
 }

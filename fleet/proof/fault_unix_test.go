@@ -17,12 +17,12 @@ type fault struct {
 	do   func(ctx context.Context, c *crew, r *rand.Rand) error
 }
 
-// suffer lets each of the faults happen, and then others of them at random, until there
-// are so few tasks that they are to end undisturbed. Then it waits for these.
-func (c *crew) suffer(ctx context.Context, r *rand.Rand, all []fault) {
+// runFaults runs each of the faults, and then random ones of them, until few tasks are left, which
+// end undisturbed. Then it waits for these.
+func (c *crew) runFaults(ctx context.Context, r *rand.Rand, all []fault) {
 	c.t.Helper()
 	began, happened := time.Now(), map[string]int{}
-	for n := 0; n < len(all) || c.unended(ctx) >= slots*workers; n++ {
+	for n := 0; n < len(all) || c.countOpen(ctx) >= slots*workers; n++ {
 		f := all[r.IntN(len(all))]
 		if n < len(all) {
 			f = all[n]
@@ -33,12 +33,12 @@ func (c *crew) suffer(ctx context.Context, r *rand.Rand, all []fault) {
 		happened[f.name]++
 		time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
 	}
-	c.await(ctx, "all tasks end", func() bool { return c.unended(ctx) == 0 })
+	c.await(ctx, "all tasks end", func() bool { return c.countOpen(ctx) == 0 })
 	c.t.Logf("it took %s: %s", time.Since(began).Round(time.Second), fmt.Sprint(happened))
 }
 
-// unended returns how many tasks have not ended. The database may be away.
-func (c *crew) unended(ctx context.Context) (n int) {
+// countOpen returns the number of tasks that have not ended. It repeats the query while the database is down.
+func (c *crew) countOpen(ctx context.Context) (n int) {
 	c.t.Helper()
 	c.await(ctx, "the database answers", func() bool {
 		asking, cancel := context.WithTimeout(ctx, time.Second)
@@ -60,7 +60,7 @@ func hold(ctx context.Context, r *rand.Rand) {
 
 // cuts are what can happen on the ways of the workers to a server.
 func cuts(server string, ways func() []*gate) (all []fault) {
-	for _, p := range []passage{closed, silent, deaf} {
+	for _, p := range []passage{closed, silent, dropsAnswers} {
 		all = append(
 			all,
 			fault{"a way to " + server + " is " + string(p), func(ctx context.Context, _ *crew, r *rand.Rand) error {
@@ -101,18 +101,18 @@ func stops(what string, pids func(*crew, *rand.Rand) ([]int, error)) fault {
 // workerStops and workerDies are what can happen to a worker.
 func workerStops() fault {
 	return stops("a worker stands still", func(c *crew, r *rand.Rand) ([]int, error) {
-		p := c.alive[r.IntN(len(c.alive))]
+		p := c.running[r.IntN(len(c.running))]
 		return []int{p.cmd.Process.Pid}, nil
 	})
 }
 
 func workerDies() fault {
 	return fault{"a worker is killed", func(ctx context.Context, c *crew, r *rand.Rand) error {
-		n := r.IntN(len(c.alive))
-		p := c.alive[n]
+		n := r.IntN(len(c.running))
+		p := c.running[n]
 		c.deaths = append(c.deaths, death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)})
 		p.signal(syscall.SIGKILL)
-		c.alive = append(c.alive[:n], c.alive[n+1:]...)
+		c.running = append(c.running[:n], c.running[n+1:]...)
 		c.start()
 		return ctx.Err()
 	}}
@@ -125,6 +125,6 @@ func (c *crew) prove(t *testing.T, tasks int, seed uint64, all []fault) {
 	defer cancel()
 	defer c.end()
 	c.submit(tasks)
-	c.suffer(ctx, rand.New(rand.NewPCG(seed, 1)), all)
+	c.runFaults(ctx, rand.New(rand.NewPCG(seed, 1)), all)
 	c.check(c.place.Await(ctx, t))
 }

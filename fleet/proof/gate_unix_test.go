@@ -13,10 +13,10 @@ import (
 type passage string
 
 const (
-	open   passage = "open"
-	closed passage = "closed" // connections break, and none can be made
-	silent passage = "silent" // nothing arrives, and nobody is told
-	deaf   passage = "deaf"   // the server hears the worker, and its answers are lost
+	open         passage = "open"
+	closed       passage = "closed" // connections break, and none can be made
+	silent       passage = "silent" // nothing arrives, and nobody is told
+	dropsAnswers passage = "deaf"   // the server hears the worker, and its answers are lost
 )
 
 // gate is a worker's way to a server: the database, Temporal, or an executor.
@@ -65,7 +65,7 @@ func newGateAt(t *testing.T, kind, at, network, to string) *gate {
 func (g *gate) set(p passage) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p == closed || g.state == deaf {
+	if p == closed || g.state == dropsAnswers {
 		for c := range g.conns {
 			_ = c.Close()
 		}
@@ -95,7 +95,7 @@ func (g *gate) accept() {
 		g.conns[worker], g.conns[server] = true, true
 		g.mu.Unlock()
 		g.done.Go(func() { g.pass(worker, server, "") })
-		g.done.Go(func() { g.pass(server, worker, deaf) })
+		g.done.Go(func() { g.pass(server, worker, dropsAnswers) })
 	}
 }
 

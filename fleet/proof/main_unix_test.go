@@ -39,7 +39,7 @@ const (
 	databaseVar = "FLEET_PROOF_DATABASE"
 	dirVar      = "FLEET_PROOF_DIR"
 	slotsVar    = "FLEET_PROOF_SLOTS"
-	endVar      = "FLEET_PROOF_END"   // what [mortalLogs] reads
+	endVar      = "FLEET_PROOF_END"   // read by [newSignallingLogs]
 	drainVar    = "FLEET_PROOF_DRAIN" // how long turns have at the end; "" is not at all
 	lightVar    = "FLEET_PROOF_LIGHT" // if set, calls start no process: [lightSession]
 )
@@ -89,13 +89,13 @@ func work(id string) error {
 	if err != nil {
 		return err
 	}
-	mortal, err := mortalLogs(logs, os.Getenv(endVar))
+	signalling, err := newSignallingLogs(logs, os.Getenv(endVar))
 	if err != nil {
 		return err
 	}
 	data := filepath.Join(os.Getenv(dirVar), "data")
 	w, err := worker.New(ctx, worker.Config{
-		ID: id, Engine: engine, Logs: mortal, Slots: slots, DataDir: data, Drain: drain, Lost: 1000,
+		ID: id, Engine: engine, Logs: signalling, Slots: slots, DataDir: data, Drain: drain, Lost: 1000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Session: func(ctx context.Context, a fleet.Attempt) (settle.SessionConfig, error) {
 			if os.Getenv(lightVar) != "" {

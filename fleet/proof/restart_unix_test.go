@@ -24,7 +24,7 @@ func TestRollingRestart(t *testing.T) {
 	c.env = func() []string { return []string{drainVar + "=" + patience.String()} }
 	c.submit(restarted)
 	for _, p := range slices.Clone(c.all) {
-		c.await(ctx, p.id+" runs turns", func() bool { return len(c.held(ctx, p.id)) > 0 })
+		c.await(ctx, p.id+" runs turns", func() bool { return len(c.tasksOf(ctx, p.id)) > 0 })
 		p.signal(syscall.SIGTERM)
 		c.start()
 		if err := p.cmd.Wait(); err != nil {

@@ -19,30 +19,30 @@ import (
 	"github.com/settle-agent/settle/fleet/worker"
 )
 
-// mortal are logs with which a worker gets a signal as soon as a session that it has
+// signallingLogs are logs that send the worker a signal as soon as a session that it has
 // begun has a number of events. Sessions that others began do not count.
-type mortal struct {
+type signallingLogs struct {
 	worker.Logs
 	at     uint64
 	signal syscall.Signal
 	once   sync.Once
 }
 
-// mortalLogs are what the variable says, as in "12 9": event 12, SIGKILL.
-func mortalLogs(logs worker.Logs, text string) (worker.Logs, error) {
+// newSignallingLogs returns logs that signal as the text says: "12 9" is event 12, SIGKILL.
+func newSignallingLogs(logs worker.Logs, text string) (worker.Logs, error) {
 	if text == "" {
 		return logs, nil
 	}
-	m := &mortal{Logs: logs}
+	m := &signallingLogs{Logs: logs}
 	_, err := fmt.Sscan(text, &m.at, (*int)(&m.signal))
 	return m, err
 }
 
-// lastWords are what it says before.
-const lastWords = "this is my last event"
+// deathNotice is the line that the worker prints before the signal.
+const deathNotice = "this is my last event"
 
 // OpenLog implements [settle.Logs].
-func (m *mortal) OpenLog(ctx context.Context, session string) (settle.Log, error) {
+func (m *signallingLogs) OpenLog(ctx context.Context, session string) (settle.Log, error) {
 	log, err := m.Logs.OpenLog(ctx, session)
 	if err != nil {
 		return nil, err
@@ -50,16 +50,16 @@ func (m *mortal) OpenLog(ctx context.Context, session string) (settle.Log, error
 	for _, err := range log.Read(ctx, 0) {
 		return log, err // it has events
 	}
-	return &mortalLog{log, m}, nil
+	return &signallingLog{log, m}, nil
 }
 
-type mortalLog struct {
+type signallingLog struct {
 	settle.Log
-	of *mortal
+	of *signallingLogs
 }
 
 // Append implements [settle.Log]: the event is durable, and nothing after it.
-func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
+func (l *signallingLog) Append(events []event.Event, d settle.Durability) error {
 	n := int(l.of.at) - int(events[0].Seq) + 1
 	if n < 1 || n > len(events) {
 		return l.Log.Append(events, d)
@@ -68,7 +68,7 @@ func (l *mortalLog) Append(events []event.Event, d settle.Durability) error {
 		return err
 	}
 	l.of.once.Do(func() {
-		fmt.Fprintln(os.Stderr, lastWords)
+		fmt.Fprintln(os.Stderr, deathNotice)
 		_ = syscall.Kill(os.Getpid(), l.of.signal) // never fails
 	})
 	if n == len(events) {
@@ -88,7 +88,7 @@ func TestDeathAtEveryEvent(t *testing.T) {
 	c.place.Submit(t, fleet.Task{Session: "whole", Prompt: "work", Dir: c.work})
 	c.start()
 	c.place.Await(ctx, t)
-	c.retire(c.alive[0])
+	c.retire(c.running[0])
 	type last struct {
 		event int
 		with  syscall.Signal
@@ -98,9 +98,9 @@ func TestDeathAtEveryEvent(t *testing.T) {
 		ends = append(ends, last{n, syscall.SIGKILL}, last{n, syscall.SIGSTOP})
 	}
 	c.tasks(len(ends))
-	began, met := time.Now(), map[*process][]string{}
-	for n := 0; c.unended(ctx) > 0; {
-		for len(c.alive) < workers {
+	began, dead := time.Now(), map[*process][]string{}
+	for n := 0; c.countOpen(ctx) > 0; {
+		for len(c.running) < workers {
 			if n == len(ends) {
 				c.start(slotsVar + "=1") // it lives on
 				continue
@@ -109,40 +109,40 @@ func TestDeathAtEveryEvent(t *testing.T) {
 			p.stops = ends[n].with == syscall.SIGSTOP
 			n++
 		}
-		c.bury(ctx, met)
+		c.removeDead(ctx, dead)
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Logf(
 		"%d turns in %s, and %d workers that died or were stopped",
 		len(ends),
 		time.Since(began).Round(time.Second),
-		len(met),
+		len(dead),
 	)
 	c.check(c.place.Await(ctx, t))
-	c.refused(ctx)
-	if len(met) < len(ends)*9/10 { // some turns are shorter
-		t.Errorf("only %d of %d workers came to their last event", len(met), len(ends))
+	c.awaitRefusals(ctx)
+	if len(dead) < len(ends)*9/10 { // some turns are shorter
+		t.Errorf("only %d of %d workers came to their last event", len(dead), len(ends))
 	}
 }
 
-// bury takes those out of the crew that have come to their last event, and notes which
-// tasks they had. Those that were only stopped go on when others have these, and end.
-func (c *crew) bury(ctx context.Context, met map[*process][]string) {
-	for _, p := range slices.Clone(c.alive) {
-		if _, known := met[p]; known || !strings.Contains(p.said(), lastWords) {
+// removeDead removes the workers from the crew that have reached their last event, and notes their
+// tasks. Workers that were only stopped continue when other workers have these tasks, and end.
+func (c *crew) removeDead(ctx context.Context, dead map[*process][]string) {
+	for _, p := range slices.Clone(c.running) {
+		if _, known := dead[p]; known || !strings.Contains(p.stderrText(), deathNotice) {
 			continue
 		}
-		met[p] = c.held(ctx, p.id)
-		c.alive = slices.DeleteFunc(c.alive, func(other *process) bool { return other == p })
+		dead[p] = c.tasksOf(ctx, p.id)
+		c.running = slices.DeleteFunc(c.running, func(q *process) bool { return q == p })
 		c.deaths = append(c.deaths, death{pid: p.cmd.Process.Pid, at: time.Now(), until: time.Now().Add(time.Hour)})
 	}
-	for p, had := range met {
-		if !p.stops || len(c.held(ctx, p.id)) > 0 {
+	for p, had := range dead {
+		if !p.stops || len(c.tasksOf(ctx, p.id)) > 0 {
 			continue
 		}
 		p.stops = false
 		p.signal(syscall.SIGCONT)
-		if c.moved(ctx, had, p.id) > 0 { // else it had just said how they ended
+		if c.countMoved(ctx, had, p.id) > 0 { // else it had just said how they ended
 			c.woken = append(c.woken, p)
 		}
 		c.retire(p)
