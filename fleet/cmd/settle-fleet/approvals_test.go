@@ -27,15 +27,15 @@ func TestHeldCalls(t *testing.T) {
 		t.Helper()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan int, 1)
-		var said bytes.Buffer
+		var stderr bytes.Buffer
 		go func() { // ends with stop, and is waited for
 			ended <- execute(ctx, []string{"worker", "--base-url", model.OpenAI(), "-m", "openai/gpt-5.2"},
-				strings.NewReader(""), &bytes.Buffer{}, &said)
+				strings.NewReader(""), &bytes.Buffer{}, &stderr)
 		}()
 		command(t, "", "status", "--watch")
 		stop()
 		if code := <-ended; code != 0 {
-			t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+			t.Errorf("the worker's exit code is %d\n%s", code, stderr.String())
 		}
 	}
 	must(t, "", "submit", "-C", dir, "--session", "s", "--batch", "b", "work")

@@ -90,14 +90,14 @@ func TestTasksFromAFile(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	worker := make(chan int, 1)
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	go func() { // ends with stop, and is waited for
-		worker <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1", "--metrics", ":0"}, strings.NewReader(""), &bytes.Buffer{}, &said)
+		worker <- execute(ctx, []string{"worker", "--slots", "2", "--base-url", model.OpenAI(), "--id", "w1", "--metrics", ":0"}, strings.NewReader(""), &bytes.Buffer{}, &stderr)
 	}()
 	results := must(t, "", "results", "--wait", "--label", "batch=1")
 	stop()
 	if code := <-worker; code != 0 {
-		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+		t.Errorf("the worker's exit code is %d\n%s", code, stderr.String())
 	}
 	for line := range strings.Lines(results) {
 		var u fleet.TaskStatus

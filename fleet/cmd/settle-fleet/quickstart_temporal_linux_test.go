@@ -66,9 +66,9 @@ func TestQuickstart(t *testing.T) {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	again := strings.Split(commands, "\n")[5]
+	second := strings.Split(commands, "\n")[5]
 	// The servers end in good order, as with Ctrl-C.
-	script := "set -e\n" + commands + again + "\nkill -INT %2\nwait %2\nkill %1\n"
+	script := "set -e\n" + commands + second + "\nkill -INT %2\nwait %2\nkill %1\n"
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-m", "-c", script)

@@ -24,11 +24,11 @@ const patience = time.Minute
 
 // reattaching is a fleet whose executor is on another machine.
 type reattaching struct {
-	t     *testing.T
-	dir   string // where the executor works
-	env   []string
-	model *modeltest.Server
-	began time.Time // the first worker's death
+	t           *testing.T
+	dir         string // where the executor works
+	env         []string
+	model       *modeltest.Server
+	workerDeath time.Time // the first worker's death
 }
 
 func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
@@ -56,11 +56,11 @@ func newReattaching(t *testing.T, turns ...modeltest.Turn) *reattaching {
 // worker starts one as a process.
 func (r *reattaching) worker(id string) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.Command(os.Args[0])
 	args := []string{"worker", "--id", id, "--drain-timeout", "0", "--base-url", r.model.OpenAI()}
 	cmd.Env = append(r.env[:len(r.env):len(r.env)], roleVar+"="+roleCommand, argsVar+"="+strings.Join(args, "\t"))
-	cmd.Stderr = &said
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -69,10 +69,10 @@ func (r *reattaching) worker(id string) (*exec.Cmd, *bytes.Buffer) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 		if r.t.Failed() {
-			r.t.Logf("worker %s: %s", id, said.String())
+			r.t.Logf("worker %s: %s", id, stderr.String())
 		}
 	})
-	return cmd, &said
+	return cmd, &stderr
 }
 
 // await polls until the condition holds.
@@ -128,10 +128,10 @@ func (r *reattaching) has(condition func(event.Event) bool) bool {
 	return false
 }
 
-func started(e event.Event) bool { return e.Kind() == event.KindJobStarted }
+func isJobStart(e event.Event) bool { return e.Kind() == event.KindJobStarted }
 
-// told returns what the model was told with the last input.
-func (r *reattaching) told() (text string) {
+// lastInput returns the text of the last input.
+func (r *reattaching) lastInput() (text string) {
 	for _, e := range r.events() {
 		if d, ok := e.Data.(event.InputAccepted); ok {
 			text = d.Text
@@ -143,7 +143,7 @@ func (r *reattaching) told() (text string) {
 // kill ends the worker when the command runs, and says when.
 func (r *reattaching) kill(cmd *exec.Cmd) {
 	r.await("the command runs", func() bool { return len(r.runs()) > 0 })
-	r.began = time.Now()
+	r.workerDeath = time.Now()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 }
@@ -153,9 +153,9 @@ func (r *reattaching) check() {
 	r.t.Helper()
 	must(r.t, "", "results", "--wait")
 	for _, e := range r.events() {
-		if e.Kind() == event.KindSessionRecovered && !r.began.IsZero() {
-			r.t.Logf("settled %s after the worker's death", e.At.Sub(r.began).Round(time.Millisecond))
-			if e.At.Sub(r.began) > 10*time.Second {
+		if e.Kind() == event.KindSessionRecovered && !r.workerDeath.IsZero() {
+			r.t.Logf("settled %s after the worker's death", e.At.Sub(r.workerDeath).Round(time.Millisecond))
+			if e.At.Sub(r.workerDeath) > 10*time.Second {
 				r.t.Log("that is more than ten seconds; the machine may be slow")
 			}
 		}
@@ -178,7 +178,7 @@ func TestReattachEnded(t *testing.T) {
 	r.await("the command ends", func() bool { return !r.running() })
 	r.worker("second")
 	r.check()
-	if text := r.told(); !strings.Contains(text, "ran to its end") || !strings.Contains(text, "the end of it\n") ||
+	if text := r.lastInput(); !strings.Contains(text, "ran to its end") || !strings.Contains(text, "the end of it\n") ||
 		!strings.Contains(text, "[exit code 3]") {
 		t.Errorf("%q", text)
 	}
@@ -194,13 +194,13 @@ func TestReattachRunning(t *testing.T) {
 	first, _ := r.worker("first")
 	r.kill(first)
 	r.worker("second")
-	r.await("the command is a job", func() bool { return r.has(started) })
+	r.await("the command is a job", func() bool { return r.has(isJobStart) })
 	if !r.running() {
 		t.Error("it does not run any more")
 	}
 	r.release()
 	r.check()
-	if text := r.told(); !strings.Contains(text, "is still running: it is job j000001 now") {
+	if text := r.lastInput(); !strings.Contains(text, "is still running: it is job j000001 now") {
 		t.Errorf("%q", text)
 	}
 	if !r.has(func(e event.Event) bool {
@@ -219,15 +219,15 @@ func TestReattachStopped(t *testing.T) {
 		modeltest.Reply(modeltest.Call("job", `{"action":"wait","job":"j000001"}`)),
 		modeltest.Say("I know."),
 	)
-	first, said := r.worker("first")
+	first, stderr := r.worker("first")
 	r.await("the command runs", func() bool { return len(r.runs()) > 0 })
 	_ = first.Process.Signal(syscall.SIGSTOP)
 	r.worker("second")
-	r.await("the command is a job", func() bool { return r.has(started) })
+	r.await("the command is a job", func() bool { return r.has(isJobStart) })
 	_ = first.Process.Signal(syscall.SIGCONT)
 	_ = first.Process.Signal(syscall.SIGTERM) // it ends when it has ended what it ran
 	_ = first.Wait()
-	if text := said.String(); !strings.Contains(text, "another worker has the task now") {
+	if text := stderr.String(); !strings.Contains(text, "another worker has the task now") {
 		t.Errorf("it says %s", text)
 	}
 	if !r.running() {

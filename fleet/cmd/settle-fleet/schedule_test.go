@@ -44,10 +44,10 @@ func TestSchedules(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Scenario{Loop: true, Turns: []modeltest.Turn{modeltest.Say("Hello.")}})
 	ctx, stop := context.WithCancel(t.Context())
 	worker := make(chan int, 1)
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	go func() { // ends with stop, and is waited for
 		args := []string{"worker", "-m", "openai/gpt-5.2", "--base-url", model.OpenAI()}
-		worker <- execute(ctx, args, strings.NewReader(""), &bytes.Buffer{}, &said)
+		worker <- execute(ctx, args, strings.NewReader(""), &bytes.Buffer{}, &stderr)
 	}()
 	var u fleet.TaskStatus
 	for deadline := time.Now().Add(time.Minute); u.Result == nil && time.Now().Before(deadline); {
@@ -69,7 +69,7 @@ func TestSchedules(t *testing.T) {
 	}
 	stop()
 	if code := <-worker; code != 0 {
-		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+		t.Errorf("the worker's exit code is %d\n%s", code, stderr.String())
 	}
 }
 

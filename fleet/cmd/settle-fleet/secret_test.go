@@ -29,11 +29,11 @@ func dump(t *testing.T, url string) string {
 func TestSubmittedKeysAreNotStored(t *testing.T) {
 	home(t)
 	const key = "sk-0123456789abcdefghijkl" // home's
-	const mine = "header-value-0123456789"
-	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization="+mine)
+	const header = "header-value-0123456789"
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization="+header)
 	must(t, "", "migrate")
-	must(t, "", "submit", "--session", "a", "--label", "note="+key, "use", key, "and", mine)
-	must(t, `{"session":"b","prompt":"with `+key+`","labels":{"x":"`+mine+`"}}`+"\n", "submit", "-f", "-")
+	must(t, "", "submit", "--session", "a", "--label", "note="+key, "use", key, "and", header)
+	must(t, `{"session":"b","prompt":"with `+key+`","labels":{"x":"`+header+`"}}`+"\n", "submit", "-f", "-")
 	for _, args := range [][]string{
 		{"--session", key},
 		{"--input", key},
@@ -52,7 +52,7 @@ func TestSubmittedKeysAreNotStored(t *testing.T) {
 		}
 	}
 	text := dump(t, os.Getenv(databaseVar))
-	for _, secret := range []string{key, mine} {
+	for _, secret := range []string{key, header} {
 		if strings.Contains(text, secret) {
 			t.Errorf("the database has %q", secret)
 		}

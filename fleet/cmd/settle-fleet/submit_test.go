@@ -36,10 +36,10 @@ func (a *accepting) Send(_ context.Context, ids []string) error {
 	return nil
 }
 
-// full is an output that takes nothing.
-type full struct{}
+// fullOutput is an output whose writes fail.
+type fullOutput struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+func (fullOutput) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 // many returns so many tasks.
 func many(n int) []fleet.Task {
@@ -69,7 +69,7 @@ func TestACutOffSubmission(t *testing.T) {
 func TestIDsThatCannotBePrinted(t *testing.T) {
 	for _, n := range []int{1, 1201} {
 		e := &accepting{groups: 3}
-		err := submit(t.Context(), full{}, &bytes.Buffer{}, e, many(n))
+		err := submit(t.Context(), fullOutput{}, &bytes.Buffer{}, e, many(n))
 		if len(e.tasks) != n || err == nil ||
 			!strings.Contains(err.Error(), "submitted, but the ids from s0/1 on could not be printed: no space left") {
 			t.Errorf("%d of %d: %v", len(e.tasks), n, err)
@@ -93,14 +93,14 @@ func TestAClosedPipe(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"="+roleCommand, argsVar+"=submit\t-f\t-")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(lines.String()), w, &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(lines.String()), w, &stderr
 	_ = cmd.Run() // its exit code says it
 	if code := cmd.ProcessState.ExitCode(); code != codeFailed ||
-		!strings.Contains(said.String(), "1201 tasks were submitted, but the ids from s0/1 on could not be printed") {
-		t.Errorf("%d: %s", code, said.String())
+		!strings.Contains(stderr.String(), "1201 tasks were submitted, but the ids from s0/1 on could not be printed") {
+		t.Errorf("%d: %s", code, stderr.String())
 	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 1201,") {
 		t.Errorf("%s", out)

@@ -65,14 +65,14 @@ func TestTenantsCannotReadEachOther(t *testing.T) {
 		t.Fatalf("nothing can be confined here: %v", err)
 	}
 	home(t)
-	const told = "tenant-a-keeps-this"
+	const tenantText = "tenant-a-keeps-this"
 	root := t.TempDir()
 	for _, dir := range []string{"a", "b"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "a", "told"), []byte(told), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "a", "told"), []byte(tenantText), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	script := filepath.Join(root, "b", "intrude.sh")
@@ -123,22 +123,22 @@ func TestTenantsCannotReadEachOther(t *testing.T) {
 			[]string{"--tenant", "b", "-C", filepath.Join(root, "b")},
 		},
 		{
-			[]string{"--tenant", "a", "--repo", remoteRepository(t, "told", told)},
+			[]string{"--tenant", "a", "--repo", remoteRepository(t, "told", tenantText)},
 			[]string{"--tenant", "b", "--repo", remoteRepository(t, "intrude.sh", "ROOT='"+root+"'\n"+intrusion)},
 		},
 	} {
 		suffix := strings.TrimLeft(of.owner[2], "-")
-		if out := run("a-"+suffix, of.owner...); !strings.Contains(out, told) {
+		if out := run("a-"+suffix, of.owner...); !strings.Contains(out, tenantText) {
 			t.Errorf("tenant a does not read its own file: %s", out)
 		}
 		if out := run(
 			"b-"+suffix,
-			of.intruder...); strings.Contains(out, told) || strings.Contains(out, "REACHED") ||
+			of.intruder...); strings.Contains(out, tenantText) || strings.Contains(out, "REACHED") ||
 			!strings.Contains(out, "tried") {
 			t.Errorf("tenant b has reached tenant a: %s", out)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(root, "a", "told")); err != nil || string(text) != told {
+	if text, err := os.ReadFile(filepath.Join(root, "a", "told")); err != nil || string(text) != tenantText {
 		t.Errorf("the file of tenant a: %q, %v", text, err)
 	}
 	intruded(t, script)

@@ -106,8 +106,8 @@ func (v *versions) works(name string, workerIsOlder bool) {
 	}
 	worker := exec.CommandContext(v.t.Context(), program, v.worker()...)
 	worker.Env = env
-	var said strings.Builder
-	worker.Stderr = &said
+	var stderr strings.Builder
+	worker.Stderr = &stderr
 	if err := worker.Start(); err != nil {
 		v.t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (v *versions) works(name string, workerIsOlder bool) {
 		v.t.Error(err)
 	}
 	if err := worker.Wait(); err != nil {
-		v.t.Errorf("%s: %v\n%s", name, err, said.String())
+		v.t.Errorf("%s: %v\n%s", name, err, stderr.String())
 	}
 }
 

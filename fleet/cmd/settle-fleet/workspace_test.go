@@ -35,14 +35,14 @@ func work(t *testing.T, model *modeltest.Server) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	worker := make(chan int, 1)
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	go func() { // ends with stop, and is waited for
-		worker <- execute(ctx, []string{"worker", "--base-url", model.OpenAI()}, strings.NewReader(""), &bytes.Buffer{}, &said)
+		worker <- execute(ctx, []string{"worker", "--base-url", model.OpenAI()}, strings.NewReader(""), &bytes.Buffer{}, &stderr)
 	}()
 	must(t, "", "results", "--wait")
 	stop()
 	if code := <-worker; code != 0 {
-		t.Errorf("the worker's exit code is %d\n%s", code, said.String())
+		t.Errorf("the worker's exit code is %d\n%s", code, stderr.String())
 	}
 }
 
