@@ -80,7 +80,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, held, sessionTasks}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, heldIndexes, sessionTasks}
 }
 
 // schedules has the tasks that Temporal's schedules submit.
@@ -95,8 +95,8 @@ CREATE TABLE settle_fleet.schedule (
 );
 `
 
-// held finds the tasks that wait for a person, and those about whose calls people have decided.
-const held = `
+// heldIndexes find the tasks that wait for a person, and the tasks with verdicts about their calls.
+const heldIndexes = `
 CREATE INDEX unit_held ON settle_fleet.unit (place) WHERE outcome = 'held';
 CREATE INDEX unit_verdicts ON settle_fleet.unit (place) WHERE task ? 'verdicts';
 `
