@@ -56,7 +56,7 @@ const queueOf = `coalesce((SELECT queue FROM settle_fleet.unit WHERE id = $2),
 	(SELECT queue FROM settle_fleet.unit WHERE session = $1 AND state <> 'ended' ORDER BY place LIMIT 1))`
 
 // claim gives a task that is the first of its session to a worker, and raises the session's
-// fencing epoch: whoever had the session before cannot write its log any more.
+// fencing epoch: the worker that had the session before cannot write its log any more.
 const claim = `
 WITH c AS (
 	SELECT u.id, u.session, u.state FROM settle_fleet.unit u
@@ -166,7 +166,7 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 		if err != nil {
 			return fmt.Errorf("cannot encode the result of task %s: %w", a.TaskID, err)
 		}
-		text := storable(raw)
+		text := replaceNUL(raw)
 		result, seq = &text, int64(r.Seq) //nolint:gosec // it counts events
 	}
 	tag, err := x.pool.Exec(ctx, end, a.TaskID, a.Epoch, seq, result)
@@ -179,9 +179,9 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 	return nil
 }
 
-// storable returns JSON that Postgres stores as jsonb: it refuses a NUL, which models and
-// servers may send. The log has the text as it was.
-func storable(raw []byte) string {
+// replaceNUL returns JSON that Postgres stores as jsonb: Postgres refuses a NUL, which models and
+// servers may send. The log has the original text.
+func replaceNUL(raw []byte) string {
 	const nul, length = `u0000`, len(`u0000`)
 	for n := 0; n < len(raw)-length; n++ {
 		if raw[n] == '\\' {

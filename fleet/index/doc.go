@@ -5,7 +5,7 @@
 //	  │          ▲                  │
 //	  │          ├── End without a result, or the next Claim after a worker's death
 //	  │          └── Answer ◄── held ◄── End of a turn with a call that waits for a person
-//	  └─► outbox ─► Due ─► Temporal has it ─► Sent
+//	  └─► outbox ─► TakeDue ─► Temporal has it ─► MarkSent
 //
 // The index decides what is true: whether a task was accepted, which task of a session is the
 // first, who may write its log (the fencing epoch), and how it ended. It does not decide

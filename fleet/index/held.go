@@ -47,7 +47,7 @@ func (x *Index) Answer(ctx context.Context, taskID string, v fleet.Verdict) (que
 	if err != nil {
 		return false, fmt.Errorf("cannot encode the verdict: %w", err)
 	}
-	err = x.pool.QueryRow(ctx, answer, taskID, v.Call, storable(raw), SendDelay).Scan(&queued)
+	err = x.pool.QueryRow(ctx, answer, taskID, v.Call, replaceNUL(raw), SendDelay).Scan(&queued)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		u, err := x.State(ctx, taskID)

@@ -106,7 +106,7 @@ func columns(tasks []fleet.Task) (r rows, err error) {
 			return r, fmt.Errorf("cannot encode task %s: %w", t.ID(), err)
 		}
 		tenant := cmp.Or(t.Tenant, fleet.DefaultTenant)
-		if of, known := tenants[t.Session]; known && of != tenant {
+		if sessionTenant, found := tenants[t.Session]; found && sessionTenant != tenant {
 			return r, conflict{Session: t.Session, Tenant: true}.err("")
 		}
 		tenants[t.Session] = tenant
@@ -166,7 +166,7 @@ const CancelChannel = "settle_fleet_cancel"
 
 // Cancellation is the result of a request for the end of a task.
 type Cancellation struct {
-	// Open says that the task had not ended, and Running that a worker has it.
+	// Open says that the task had not ended, and Running that a worker runs it.
 	Open, Running bool
 	// By is the first requester, who counts.
 	By string
@@ -226,12 +226,12 @@ func (x *Index) CancelBefore(ctx context.Context, taskID, by string, request tim
 	return x.cancel(ctx, taskID, by, &request)
 }
 
-func (x *Index) cancel(ctx context.Context, taskID, by string, before *time.Time) (c Cancellation, err error) {
+func (x *Index) cancel(ctx context.Context, taskID, by string, submittedBefore *time.Time) (c Cancellation, err error) {
 	result, err := cancelledResult(by)
 	if err != nil {
 		return c, err
 	}
-	err = x.pool.QueryRow(ctx, cancel, taskID, by, result, CancelChannel, before).
+	err = x.pool.QueryRow(ctx, cancel, taskID, by, result, CancelChannel, submittedBefore).
 		Scan(&c.Running, &c.By, &c.Queue, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		_, err := x.State(ctx, taskID) // which may not be

@@ -29,11 +29,11 @@ const (
 
 // Logs reads and writes the logs in a database. Its methods may be called by several goroutines.
 type Logs struct {
-	pool, lazyPool *pgxpool.Pool
-	lazy, durable  *committer
-	hub            *hub
-	stop           context.CancelFunc
-	loops          sync.WaitGroup
+	pool, lazyPool                  *pgxpool.Pool
+	lazyCommitter, durableCommitter *committer
+	hub                             *hub
+	stop                            context.CancelFunc
+	loops                           sync.WaitGroup
 
 	mu     sync.Mutex
 	grants map[string]int64 // epochs for the next openings, by session
@@ -67,17 +67,17 @@ func Open(ctx context.Context, pool *pgxpool.Pool) (*Logs, error) {
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &Logs{
-		pool:     pool,
-		lazyPool: lazyPool,
-		stop:     stop,
-		grants:   map[string]int64{},
-		lazy:     newCommitter(lazyPool),
-		durable:  newCommitter(pool),
-		hub:      newHub(pool.Config().ConnConfig),
+		pool:             pool,
+		lazyPool:         lazyPool,
+		stop:             stop,
+		grants:           map[string]int64{},
+		lazyCommitter:    newCommitter(lazyPool),
+		durableCommitter: newCommitter(pool),
+		hub:              newHub(pool.Config().ConnConfig),
 	}
 	for range committers {
-		l.loops.Go(func() { l.lazy.run(life) })
-		l.loops.Go(func() { l.durable.run(life) })
+		l.loops.Go(func() { l.lazyCommitter.run(life) })
+		l.loops.Go(func() { l.durableCommitter.run(life) })
 	}
 	l.loops.Go(func() { l.hub.run(life) })
 	l.loops.Go(func() { keepPartitions(life, pool) })
@@ -112,7 +112,7 @@ func (l *Logs) Close() {
 
 // Commits returns how many transactions have stored appends so far.
 func (l *Logs) Commits() (n int64) {
-	for _, c := range []*committer{l.lazy, l.durable} {
+	for _, c := range []*committer{l.lazyCommitter, l.durableCommitter} {
 		c.mu.Lock()
 		n += c.commits
 		c.mu.Unlock()
@@ -199,9 +199,9 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 	}
 	o.end.Store(int64(events[len(events)-1].Seq)) //nolint:gosec // it counts from 1
 	o.bytes.Add(int64(len(lines)))
-	c := o.logs.durable
+	c := o.logs.durableCommitter
 	if d == settle.Lazily || closes(events) {
-		c = o.logs.lazy
+		c = o.logs.lazyCommitter
 	}
 	return c.commit(&addition{
 		session:  o.session,
@@ -239,7 +239,7 @@ func (o *sessionLog) Close() error { return nil }
 // log. The session keeps its epoch. A session that does not exist is an [fs.ErrNotExist].
 func (l *Logs) Read(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		born, err := l.born(ctx, session)
+		born, err := l.sessionDay(ctx, session)
 		if err != nil {
 			yield(event.Event{}, err)
 			return
@@ -248,7 +248,8 @@ func (l *Logs) Read(ctx context.Context, session string, cursor uint64) iter.Seq
 	}
 }
 
-func (l *Logs) born(ctx context.Context, session string) (born time.Time, err error) {
+// sessionDay returns the day on which a session began, which has its partition.
+func (l *Logs) sessionDay(ctx context.Context, session string) (born time.Time, err error) {
 	err = l.pool.QueryRow(ctx, `SELECT born FROM settle_fleet.session WHERE id = $1`, session).Scan(&born)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return born, &MissingError{Session: session}

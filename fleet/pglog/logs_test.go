@@ -144,7 +144,7 @@ func TestClosingDoesNotWaitForTheDisk(t *testing.T) {
 		if err := log.Append(events[n:n+1], settle.Durably); err != nil {
 			t.Fatal(err)
 		}
-		if d, all := commits(logs.durable), logs.Commits(); d != durable || all != int64(n+1) {
+		if d, all := commits(logs.durableCommitter), logs.Commits(); d != durable || all != int64(n+1) {
 			t.Errorf("after event %d: %d of %d commits are durable", n+1, d, all)
 		}
 	}

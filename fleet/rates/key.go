@@ -51,8 +51,8 @@ func (u *use) add(v use) {
 
 // request is a request that waits to be sent.
 type request struct {
-	grant     chan float64 // receives the tokens reserved for the request when it may be sent; has room for one
-	abandoned bool         // no caller waits any more; guarded by Key.mu
+	grant       chan float64 // receives the tokens reserved for the request when it may be sent; has room for one
+	isAbandoned bool         // no caller waits any more; guarded by Key.mu
 }
 
 var errClosed = errors.New("the worker's connection to the database is closed")
@@ -78,7 +78,7 @@ func (k *Key) Enter(ctx context.Context) (leave func(), err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.abandoned = true
+	r.isAbandoned = true
 	select {
 	case reserve := <-r.grant:
 		k.pendingUse.owed -= reserve // it is not used
@@ -127,7 +127,7 @@ func (k *Key) run() {
 // returns the maximum wait before the next exchange.
 func (k *Key) exchange() time.Duration {
 	k.mu.Lock()
-	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.abandoned })
+	k.waiting = slices.DeleteFunc(k.waiting, func(r *request) bool { return r.isAbandoned })
 	requests, pending := min(len(k.waiting), maxRequests), k.pendingUse
 	k.pendingUse = use{}
 	k.mu.Unlock()
@@ -159,7 +159,7 @@ func (k *Key) admit(grants int, reserve float64) {
 	for ; grants > 0 && len(k.waiting) > 0; grants-- {
 		r := k.waiting[0]
 		k.waiting = k.waiting[1:]
-		if r.abandoned {
+		if r.isAbandoned {
 			k.pendingUse.owed -= reserve
 		} else {
 			r.grant <- reserve // has room

@@ -74,10 +74,10 @@ type Rates struct {
 	stop  context.CancelFunc
 	loops sync.WaitGroup
 
-	mu      sync.Mutex
-	limited map[string]bool // providers with limits
-	keys    map[string]*Key
-	holds   map[string]time.Time // by key, also for keys without a user here
+	mu        sync.Mutex
+	hasLimits map[string]bool // providers with limits
+	keys      map[string]*Key
+	holds     map[string]time.Time // by key, also for keys without a user here
 }
 
 // Open returns the limits of the pool's database. The caller closes them, before the
@@ -109,13 +109,13 @@ func (r *Rates) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limited := map[string]bool{}
+	hasLimits := map[string]bool{}
 	for _, l := range list {
-		limited[l.Provider] = l.Requests > 0 || l.Tokens > 0
+		hasLimits[l.Provider] = l.Requests > 0 || l.Tokens > 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.limited = limited
+	r.hasLimits = hasLimits
 	for _, k := range r.keys {
 		k.wake() // requests may wait for a limit that was removed
 	}
@@ -175,7 +175,7 @@ func (r *Rates) hold(id string, seconds float64) {
 func (r *Rates) isLimited(provider string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.limited[provider]
+	return r.hasLimits[provider]
 }
 
 // Key returns a provider's key, known by its hash, whose sessions in this process

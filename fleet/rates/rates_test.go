@@ -189,7 +189,7 @@ func TestEnter(t *testing.T) {
 // TestStreamCounts what responses take.
 func TestStreamCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Rates{limited: map[string]bool{"p": true}}
+		r := &Rates{hasLimits: map[string]bool{"p": true}}
 		k := &Key{rates: r, provider: "p", kick: make(chan struct{}, 1)}
 		p := k.Wrap(script.New(script.Turn(script.Text("hello"), script.Usage(model.Usage{Input: 30, Output: 5}))))
 		for _, err := range p.Stream(t.Context(), model.Request{}) {
