@@ -55,7 +55,7 @@ type Input struct {
 // TurnInput is the input of the activity.
 type TurnInput struct {
 	TaskID string `json:"unit"`
-	// Cancel names the requester, if the task must end. Cancelled is when that was requested: a task that was
+	// Cancel names the requester, if the task must end. Cancelled is the time of the request: a task that was
 	// submitted later runs. Workflows that an older version has decided about do not say when.
 	Cancel    string    `json:"cancel,omitempty"`
 	Cancelled time.Time `json:"cancelled,omitzero"`
@@ -233,9 +233,9 @@ func (s *run) listen(wait workflow.Selector, taskID string, cancel func()) {
 		s.noteSignal(ref)
 	})
 	wait.AddReceive(s.cancels, func(c workflow.ReceiveChannel, _ bool) {
-		var cancelled string
-		c.Receive(s.ctx, &cancelled)
-		if s.signals++; cancelled == taskID {
+		var cancelledID string
+		c.Receive(s.ctx, &cancelledID)
+		if s.signals++; cancelledID == taskID {
 			cancel()
 		}
 	})

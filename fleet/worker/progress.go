@@ -14,15 +14,15 @@ import (
 type progress struct {
 	// isAccepted says that the log has the input.
 	isAccepted bool
-	// turn is the id of the last turn that worked on it, "" for none; cause is how that turn ended, nil
-	// if it has not, and answer its answer.
+	// turn is the id of the last turn that worked on it, "" for none; cause is the cause of that turn's end, nil
+	// if it has not ended, and answer its answer.
 	turn, answer string
 	cause        *event.Cause
 	// prompt is the beginning of the input, as the log has it.
 	prompt string
-	// turns is the number of its turns, and spent their usage.
+	// turns is the number of its turns, and usage their usage.
 	turns int
-	spent event.Summary
+	usage event.Summary
 	// result is the task's result; nil if it has not ended.
 	result *fleet.Result
 }
@@ -56,7 +56,7 @@ func read(state event.State, input string, verdicts []fleet.Verdict) progress {
 		}
 		if isTaskTurn {
 			turns = append(turns, t)
-			p.spent.Join(t.Summary)
+			p.usage.Join(t.Summary)
 		}
 		for _, i := range t.Inputs {
 			if i.ID == input {
@@ -91,7 +91,7 @@ func endsTask(c *event.Cause) bool {
 // resultOf returns the result of a task whose last turn ended with the cause.
 func (p progress) resultOf(c *event.Cause) *fleet.Result {
 	r := &fleet.Result{
-		Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.spent, Turn: p.turn, Answer: p.answer,
+		Outcome: c.Outcome, Reason: c.Reason, Turns: p.turns, Summary: p.usage, Turn: p.turn, Answer: p.answer,
 	}
 	if c.Outcome != event.Completed {
 		r.Message = c.Error()

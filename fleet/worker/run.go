@@ -390,7 +390,7 @@ func (r *run) begin(s *settle.Session, at *fleet.Place) (*settle.Turn, *fleet.Re
 			"it was lost %d times: its worker died, stood still, or did not reach Temporal", r.attempt.Lost,
 		)), nil
 	}
-	r.spentBefore = p.spent
+	r.spentBefore = p.usage
 	text, id := r.attempt.Task.Prompt, r.attempt.Task.Input
 	if p.isAccepted {
 		hasVerdicts, err := r.decide(s)

@@ -55,10 +55,10 @@ type Config struct {
 	Slots int
 	// DataDir is for the whole outputs of commands; "" keeps none.
 	DataDir string
-	// Drain is how long the tasks that run have, after the worker was asked to end, before they
-	// end as well.
+	// Drain is the time for which tasks that run may continue after the worker's shutdown has
+	// begun.
 	Drain time.Duration
-	// Hurry, if set, ends that time early when it is closed.
+	// Hurry, if set, ends the drain early when it is closed.
 	Hurry <-chan struct{}
 	// Lost is how many workers a task may cost before it has failed; 0 means 10.
 	Lost    int

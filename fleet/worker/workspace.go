@@ -58,9 +58,9 @@ func (r *run) keep(
 	defer cancel()
 	stop := context.AfterFunc(r.life, func() { time.AfterFunc(endTimeout, cancel) }) // the worker shuts down
 	defer stop()
-	c, failed := r.checkpoint(ctx, at, p.turn)
-	if failed != nil {
-		return nil, failed
+	c, checkpointErr := r.checkpoint(ctx, at, p.turn)
+	if checkpointErr != nil {
+		return nil, checkpointErr
 	}
 	if result != nil {
 		result.Checkpoint = c
