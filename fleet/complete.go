@@ -71,7 +71,7 @@ func (t Task) checkNames() error {
 		}
 	}
 	for key := range t.Labels {
-		if key == "" || strings.ContainsFunc(key, hidden) {
+		if key == "" || strings.ContainsFunc(key, isHidden) {
 			return fmt.Errorf("the label %q has no key, or one with a character that does not print", key)
 		}
 	}
@@ -80,38 +80,38 @@ func (t Task) checkNames() error {
 
 // checkID checks the id of a session or an input. A session's id is
 // also the name of a directory.
-func checkID(of, id string) error {
+func checkID(kind, id string) error {
 	switch {
 	case len(id) > maxID:
-		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, of, maxID)
+		return fmt.Errorf("the id %q of the %s has more than %d bytes", id, kind, maxID)
 	case id == "." || id == "..":
 		return fmt.Errorf(
-			"the id %q of the %s is the name of a directory that is always there; use another one", id, of,
+			"the id %q of the %s is the name of a directory that is always there; use another one", id, kind,
 		)
-	case strings.ContainsAny(id, "/~ ") || strings.ContainsFunc(id, hidden):
+	case strings.ContainsAny(id, "/~ ") || strings.ContainsFunc(id, isHidden):
 		return fmt.Errorf(
-			"the id %q of the %s has a slash, a tilde, a space, or a character that does not print", id, of,
+			"the id %q of the %s has a slash, a tilde, a space, or a character that does not print", id, kind,
 		)
 	}
 	return nil
 }
 
 // CheckName checks the name of a tenant, a batch or another group of tasks.
-func CheckName(of, name string) error {
+func CheckName(kind, name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("the %s has no name", of)
+		return fmt.Errorf("the %s has no name", kind)
 	case len(name) > maxName:
-		return fmt.Errorf("the %s %q has more than %d bytes", of, name, maxName)
-	case strings.Contains(name, " ") || strings.ContainsFunc(name, hidden):
-		return fmt.Errorf("the %s %q has a space, or a character that does not print", of, name)
+		return fmt.Errorf("the %s %q has more than %d bytes", kind, name, maxName)
+	case strings.Contains(name, " ") || strings.ContainsFunc(name, isHidden):
+		return fmt.Errorf("the %s %q has a space, or a character that does not print", kind, name)
 	}
 	return nil
 }
 
-// hidden reports whether a name with the character cannot be read or written: it is
+// isHidden reports whether a name with the character cannot be read or written: it is
 // invisible, moves the cursor, is a space other than " ", or replaces invalid UTF-8.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	return !unicode.IsPrint(r) || terminal.Control(r) || r == unicode.ReplacementChar
 }
 

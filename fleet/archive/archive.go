@@ -34,8 +34,8 @@ type Archive struct {
 
 var _ web.Archive = (*Archive)(nil)
 
-// queued is the state of a session none of whose tasks has been taken yet.
-const queued store.State = "queued"
+// stateQueued is the state of a session none of whose tasks has been taken yet.
+const stateQueued store.State = "queued"
 
 // List implements [web.Archive]. The last task of a session says how it is.
 func (a *Archive) List(ctx context.Context) ([]web.Entry, error) {
@@ -83,7 +83,7 @@ func bySession(tasks []web.Entry) []web.Entry {
 		}
 		e := &all[n]
 		e.Title, e.Created = u.Title, u.Created
-		if e.State == queued && u.State == store.Running || e.State == store.Closed && u.State == store.Waiting {
+		if e.State == stateQueued && u.State == store.Running || e.State == store.Closed && u.State == store.Waiting {
 			e.State = u.State
 		}
 		if u.Updated.After(e.Updated) {

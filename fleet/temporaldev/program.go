@@ -55,8 +55,8 @@ func Find(ctx context.Context, path string) (Program, error) {
 			return Program{path: path, isOfficial: true}, nil
 		}
 	}
-	if self, err := os.Executable(); err == nil {
-		if program, err := exec.LookPath(filepath.Join(filepath.Dir(self), ownName)); err == nil {
+	if executable, err := os.Executable(); err == nil {
+		if program, err := exec.LookPath(filepath.Join(filepath.Dir(executable), ownName)); err == nil {
 			return Program{path: program}, nil
 		}
 	}

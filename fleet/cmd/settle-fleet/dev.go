@@ -174,8 +174,8 @@ func (f *devFlags) startServers(
 // otherFleet returns which variables of an environment precede the servers of dev in other commands. They are not
 // ignored: who names a production database must not submit to a dev that somebody left running.
 func otherFleet(getenv func(string) string) []string {
-	unset := func(name string) bool { return getenv(name) == "" }
-	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, unset)
+	isUnset := func(name string) bool { return getenv(name) == "" }
+	return slices.DeleteFunc([]string{databaseVar, "TEMPORAL_ADDRESS"}, isUnset)
 }
 
 // publish stores the address of a server in a file, where other commands of the user find it.

@@ -169,7 +169,7 @@ func dataDir() (string, error) {
 // outlivePipe keeps a process with running tasks from ending when its output is closed,
 // until stop is called.
 func outlivePipe() (stop func()) {
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	return func() { signal.Stop(broken) }
+	pipeSignals := make(chan os.Signal, 1)
+	signal.Notify(pipeSignals, syscall.SIGPIPE)
+	return func() { signal.Stop(pipeSignals) }
 }

@@ -180,8 +180,8 @@ type progress struct {
 
 // sample is the number of tasks that had ended at a time.
 type sample struct {
-	at    time.Time
-	ended int
+	at         time.Time
+	endedTasks int
 }
 
 // due reports whether progress should be shown now.
@@ -210,7 +210,7 @@ func (p *progress) line(now time.Time, c index.Counts) string {
 	}
 	line += fmt.Sprintf(", %d running, %d waiting%s", c.Running, c.Queued, heldText(c))
 	first := p.seen[0]
-	if rate := float64(c.Ended-first.ended) / now.Sub(first.at).Seconds(); now.After(first.at) && rate > 0 {
+	if rate := float64(c.Ended-first.endedTasks) / now.Sub(first.at).Seconds(); now.After(first.at) && rate > 0 {
 		line += fmt.Sprintf("; %.1f/s", rate)
 		if left := c.Queued + c.Running; left > 0 {
 			line += fmt.Sprintf(
