@@ -92,7 +92,9 @@ func (e *Engine) Submit(ctx context.Context, tasks []fleet.Task) (int, error) {
 	newIDs, err := e.Accept(ctx, tasks)
 	if err == nil {
 		if err := e.Send(ctx, newIDs); err != nil {
-			e.logger.Warn("cannot send tasks to Temporal; a worker sends them later", "tasks", len(newIDs), "error", err)
+			e.logger.Warn(
+				"cannot send tasks to Temporal; a worker sends them later", "tasks", len(newIDs), "error", err,
+			)
 		}
 	}
 	return len(newIDs), err

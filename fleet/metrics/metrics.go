@@ -110,7 +110,8 @@ func (m *Metrics) CountStart(a fleet.Attempt) {
 func (m *Metrics) CountEnd(a fleet.Attempt, r *fleet.Result, duration time.Duration) {
 	m.running.Dec()
 	if r != nil && r.Outcome != fleet.OutcomeHeld {
-		m.endTime.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).Observe((a.Age + duration).Seconds())
+		m.endTime.WithLabelValues(tenantOf(a), string(r.Outcome), string(r.Reason)).
+			Observe((a.Age + duration).Seconds())
 	}
 }
 

@@ -321,10 +321,11 @@ func makePartitions(ctx context.Context, q querier) error {
 // makePartition creates the partition of a day, if it is missing: that locks the table.
 func makePartition(ctx context.Context, q querier, day time.Time) error {
 	var exists bool
-	if err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&exists); err != nil || exists {
+	err := q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partition(day)).Scan(&exists)
+	if err != nil || exists {
 		return err
 	}
-	_, err := q.Exec(
+	_, err = q.Exec(
 		ctx,
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF settle_fleet.batch FOR VALUES FROM ('%s') TO ('%s')`,
 			partition(day), day.Format(time.DateOnly), day.AddDate(0, 0, 1).Format(time.DateOnly)),

@@ -331,7 +331,8 @@ func heldUntil(t *testing.T, p *fleettest.Place, session string, at uint64) int 
 	logs := &dyingLogs{Logs: p.Logs, at: at, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(t, Config{
-		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
+		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1,
+		Hold: true,
 	})
 	verdicts, died := 0, logs.dead
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -407,7 +408,8 @@ func endsWithoutATurn(t *testing.T, p *fleettest.Place, session string, at uint6
 	logs := &dyingLogs{Logs: p.Logs, at: at, dead: make(chan struct{})}
 	p.Submit(t, fleet.Task{Session: session, Prompt: "work"})
 	stop := start(t, Config{
-		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1, Hold: true,
+		ID: session + "-1", Engine: silentEngine{p.Engine, logs.dead}, Logs: logs, Session: config, Slots: 1,
+		Hold: true,
 	})
 	for answered := false; !answered; {
 		select {
