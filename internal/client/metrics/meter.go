@@ -12,11 +12,10 @@ import (
 
 // Meter counts. The zero value is ready.
 type Meter struct {
-	mu      sync.Mutex // guards the fields below
-	samples map[string]float64
-	times   map[string]*histogram
-	running int // turns
-	calls   int // tool calls that run
+	mu      sync.Mutex         // guards the fields below
+	samples map[string]*Sample // by name and labels
+	running int                // turns
+	calls   int                // tool calls that run
 }
 
 // Turn counts a turn. It is the observer's hook of that name, as are Attempt, Output
@@ -30,8 +29,8 @@ func (m *Meter) Turn(ctx context.Context, started event.Event) (context.Context,
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.running--
-		m.add("settle_turns_total", labels("outcome", outcome, "cause", cause), 1)
-		m.time("settle_turn_duration_seconds", labels("outcome", outcome), started.At, ended.At)
+		m.add("settle_turns_total", []string{"outcome", outcome, "cause", cause}, 1)
+		m.time("settle_turn_duration_seconds", []string{"outcome", outcome}, started.At, ended.At)
 	}
 }
 
@@ -47,7 +46,7 @@ func (m *Meter) Attempt(ctx context.Context, started event.Event) (context.Conte
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.add(
-			"settle_attempts_total", labels("provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)),
+			"settle_attempts_total", []string{"provider", d.Provider, "model", d.Model, "outcome", string(end.Outcome)},
 			1,
 		)
 		m.time("settle_attempt_duration_seconds", of, started.At, ended.At)
@@ -72,16 +71,11 @@ func (m *Meter) Output(_ context.Context, started, first event.Event) {
 }
 
 // chat are the labels of a request to a model in OpenTelemetry's conventions, and more.
-func chat(d event.AttemptStarted, more ...string) string {
-	return labels(
-		append(
-			[]string{
-				"gen_ai_operation_name", "chat", "gen_ai_provider_name", ProviderName(d.Provider),
-				"gen_ai_request_model", d.Model,
-			},
-			more...,
-		)...,
-	)
+func chat(d event.AttemptStarted, more ...string) []string {
+	return append([]string{
+		"gen_ai_operation_name", "chat", "gen_ai_provider_name", ProviderName(d.Provider),
+		"gen_ai_request_model", d.Model,
+	}, more...)
 }
 
 // ProviderName is a provider's name in OpenTelemetry's conventions.
@@ -102,19 +96,19 @@ func ErrorType(end event.AttemptEnded) string {
 }
 
 // ofModel returns the labels of a request to a model.
-func ofModel(started event.Event) string {
+func ofModel(started event.Event) []string {
 	d, _ := started.Data.(event.AttemptStarted)
-	return labels("provider", d.Provider, "model", d.Model)
+	return []string{"provider", d.Provider, "model", d.Model}
 }
 
 // failed counts how an attempt failed. Callers hold m.mu.
-func (m *Meter) failed(of string, d event.AttemptStarted, end event.AttemptEnded) {
+func (m *Meter) failed(of []string, d event.AttemptStarted, end event.AttemptEnded) {
 	if end.Failure == nil {
 		return
 	}
 	kind := cmp.Or(end.Failure.Kind, end.Failure.Name)
 	if end.RetryIn != nil {
-		m.add("settle_retries_total", labels("provider", d.Provider, "model", d.Model, "kind", kind), 1)
+		m.add("settle_retries_total", []string{"provider", d.Provider, "model", d.Model, "kind", kind}, 1)
 	}
 	if kind == stalled {
 		m.add("settle_stalls_total", of, 1)
@@ -122,7 +116,7 @@ func (m *Meter) failed(of string, d event.AttemptStarted, end event.AttemptEnded
 }
 
 // used counts the tokens of an attempt and their price. Callers hold m.mu.
-func (m *Meter) used(of string, d event.AttemptStarted, end event.AttemptEnded) {
+func (m *Meter) used(of []string, d event.AttemptStarted, end event.AttemptEnded) {
 	u := end.Usage
 	for _, t := range []struct {
 		kind string
@@ -135,7 +129,7 @@ func (m *Meter) used(of string, d event.AttemptStarted, end event.AttemptEnded) 
 		{"reasoning", u.Reasoning},
 	} {
 		if t.n > 0 {
-			m.add("settle_tokens_total", labels("provider", d.Provider, "model", d.Model, "type", t.kind), float64(t.n))
+			m.add("settle_tokens_total", []string{"provider", d.Provider, "model", d.Model, "type", t.kind}, float64(t.n))
 		}
 		if t.n > 0 && (t.kind == "input" || t.kind == "output") {
 			m.observe("gen_ai_client_token_usage", chat(d, "gen_ai_token_type", t.kind), float64(t.n))
@@ -162,8 +156,8 @@ func (m *Meter) Call(ctx context.Context, tool string, started event.Event) (con
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.calls--
-		m.add("settle_tool_calls_total", labels("tool", tool, "status", status, "cause", cause), 1)
-		m.time("settle_tool_call_duration_seconds", labels("tool", tool), started.At, ended.At)
+		m.add("settle_tool_calls_total", []string{"tool", tool, "status", status, "cause", cause}, 1)
+		m.time("settle_tool_call_duration_seconds", []string{"tool", tool}, started.At, ended.At)
 	}
 }
 
@@ -201,14 +195,21 @@ func Ending(data event.Data) (outcome, cause string) {
 	return string(Unrecorded), ""
 }
 
-func (m *Meter) add(name, labels string, n float64) {
+// sample returns the sample of a metric for some labels. Callers hold m.mu.
+func (m *Meter) sample(name string, labels []string) *Sample {
 	if m.samples == nil {
-		m.samples = map[string]float64{}
+		m.samples = map[string]*Sample{}
 	}
-	m.samples[name+labels] += n
+	key := name + text(labels)
+	if m.samples[key] == nil {
+		m.samples[key] = &Sample{Labels: labels}
+	}
+	return m.samples[key]
 }
 
-func (m *Meter) time(name, labels string, started, ended time.Time) {
+func (m *Meter) add(name string, labels []string, n float64) { m.sample(name, labels).Value += n }
+
+func (m *Meter) time(name string, labels []string, started, ended time.Time) {
 	if started.IsZero() || ended.IsZero() {
 		return // the log did not take one of them
 	}
@@ -216,26 +217,15 @@ func (m *Meter) time(name, labels string, started, ended time.Time) {
 }
 
 // observe adds a value to a histogram. Callers hold m.mu.
-func (m *Meter) observe(name, labels string, value float64) {
-	if m.times == nil {
-		m.times = map[string]*histogram{}
+func (m *Meter) observe(name string, labels []string, value float64) {
+	s := m.sample(name, labels)
+	if s.Counts == nil {
+		s.Bounds = boundsOf(name)
+		s.Counts = make([]uint64, len(s.Bounds)+1)
 	}
-	h := m.times[name+labels]
-	if h == nil {
-		bounds := boundsOf(name)
-		h = &histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
-		m.times[name+labels] = h
-	}
-	at, _ := slices.BinarySearch(h.bounds, value)
-	h.counts[at]++
-	h.sum += value
-}
-
-// histogram counts values; each value is in the first bucket that holds it.
-type histogram struct {
-	bounds []float64 // upper bounds of the buckets but the last
-	counts []uint64
-	sum    float64
+	at, _ := slices.BinarySearch(s.Bounds, value)
+	s.Counts[at]++
+	s.Value += value
 }
 
 // boundsOf returns the upper bounds of a histogram's buckets. OpenTelemetry's metrics use

@@ -62,11 +62,11 @@ type Family struct {
 	Samples          []Sample
 }
 
-// Sample is the value of a metric for some labels, as text of the form {name="value",…};
-// empty without labels. Value is the sum of a histogram, whose Counts are the values in
-// each bucket: under each of the Bounds, and above the last.
+// Sample is the value of a metric for some labels: pairs of names and values. Value is the
+// sum of a histogram, whose Counts are the values in each bucket: up to each of the Bounds,
+// and above the last.
 type Sample struct {
-	Labels string
+	Labels []string
 	Value  float64
 	Bounds []float64
 	Counts []uint64
@@ -83,7 +83,7 @@ func (m *Meter) Families(held Held) []Family {
 		"settle_turns_running":      m.running,
 		"settle_tool_calls_running": m.calls,
 	}
-	samples, times := slices.Sorted(maps.Keys(m.samples)), slices.Sorted(maps.Keys(m.times))
+	keys := slices.Sorted(maps.Keys(m.samples))
 	var all []Family
 	for line := range strings.Lines(families) {
 		name, rest, _ := strings.Cut(line, " ")
@@ -92,18 +92,11 @@ func (m *Meter) Families(held Held) []Family {
 		if n, ok := gauges[name]; ok {
 			f.Samples = []Sample{{Value: float64(n)}}
 		}
-		for _, key := range samples {
-			if labels, ok := strings.CutPrefix(key, name+"{"); ok {
-				f.Samples = append(f.Samples, Sample{Labels: "{" + labels, Value: m.samples[key]})
-			}
-		}
-		for _, key := range times {
-			if labels, ok := strings.CutPrefix(key, name+"{"); ok {
-				h := m.times[key]
-				f.Samples = append(
-					f.Samples,
-					Sample{Labels: "{" + labels, Value: h.sum, Bounds: h.bounds, Counts: slices.Clone(h.counts)},
-				)
+		for _, key := range keys {
+			if strings.HasPrefix(key, name+"{") {
+				s := *m.samples[key]
+				s.Counts = slices.Clone(s.Counts)
+				f.Samples = append(f.Samples, s)
 			}
 		}
 		all = append(all, f)
@@ -118,7 +111,7 @@ func (m *Meter) Write(held Held) string {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.Name, f.Help, f.Name, f.Type)
 		for _, s := range f.Samples {
 			if s.Counts == nil {
-				fmt.Fprintf(&b, "%s%s %s\n", f.Name, s.Labels, number(s.Value))
+				fmt.Fprintf(&b, "%s%s %s\n", f.Name, text(s.Labels), number(s.Value))
 			} else {
 				s.writeBuckets(&b, f.Name)
 			}
@@ -128,7 +121,6 @@ func (m *Meter) Write(held Held) string {
 }
 
 func (s Sample) writeBuckets(b *strings.Builder, name string) {
-	labels := strings.TrimSuffix(s.Labels, "}")
 	var n uint64
 	for at, count := range s.Counts {
 		n += count
@@ -136,15 +128,19 @@ func (s Sample) writeBuckets(b *strings.Builder, name string) {
 		if at < len(s.Bounds) {
 			bound = number(s.Bounds[at])
 		}
-		fmt.Fprintf(b, "%s_bucket%s,le=%q} %d\n", name, labels, bound, n)
+		fmt.Fprintf(b, "%s_bucket%s %d\n", name, text(append(slices.Clone(s.Labels), "le", bound)), n)
 	}
-	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, s.Labels, number(s.Value), name, s.Labels, n)
+	labels := text(s.Labels)
+	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, labels, number(s.Value), name, labels, n)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// labels writes pairs of names and values down.
-func labels(pairs ...string) string {
+// text returns labels as text of the form {name="value",…}; empty without labels.
+func text(pairs []string) string {
+	if len(pairs) == 0 {
+		return ""
+	}
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
 	for at := 0; at+1 < len(pairs); at += 2 {

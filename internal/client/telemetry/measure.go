@@ -1,7 +1,7 @@
 package telemetry
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,20 +105,13 @@ func nameOf(name string) (otel, unit string) {
 	return strings.Replace(short, "_", ".", 1), unit
 }
 
-// labels reads {name="value",…}, with the names that the semantic conventions have.
+// labels returns labels as attributes, with the names that the semantic conventions have.
 // Empty values are left out.
-func labels(list string) (all []*commonpb.KeyValue) {
-	list = strings.Trim(list, "{}")
-	for list != "" {
-		name, rest, _ := strings.Cut(list, "=")
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil {
-			break // Meter wrote it
+func labels(pairs []string) (all []*commonpb.KeyValue) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			all = append(all, text(attributeName(pair[0]), pair[1]))
 		}
-		if value, _ := strconv.Unquote(quoted); value != "" {
-			all = append(all, text(attributeName(name), value))
-		}
-		list = strings.TrimPrefix(rest[len(quoted):], ",")
 	}
 	return all
 }
