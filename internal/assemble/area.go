@@ -36,20 +36,12 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 			a.Keep = append(a.Keep, own)
 		}
 	}
-	for _, path := range b.userFiles {
-		if inside(writable, path) && !disk.Exists(path) {
-			a.Obeyed = append(a.Obeyed, path)
-		}
-	}
+	a.Obeyed = b.protects(writable, quarantine.Targets{}).Absent
 	if around && b.keepsGit() {
 		a.Keep = append(a.Keep, git.Own, git.Common)
 	}
 	if b.keepsGit() {
 		a.Keep = append(a.Keep, b.unordinary()...)
-	}
-	if b.Git != config.GitWrite {
-		_, absent := b.obeyed(git, around)
-		a.Obeyed = append(a.Obeyed, absent...)
 	}
 	if around && b.Git == config.GitWrite {
 		a.Look = append(a.Look, git.Own, git.Common)
@@ -123,32 +115,31 @@ func (b *sandboxes) unordinary() (list []string) {
 	return list
 }
 
-// obeyed returns the files in writable folders that git runs or obeys because the user's
-// configurations name them: existing files, and absent files. Whether settle knows the
-// repository as an ordinary one does not matter.
-func (b *sandboxes) obeyed(git repo.Git, around bool) (existing, absent []string) {
+// candidates are the repositories that git can find from the working directory. Whether settle
+// knows one as an ordinary one does not matter.
+func (b *sandboxes) candidates(git repo.Git, around bool) []repo.Git {
+	list := repo.Candidates(b.dir)
+	if around && !slices.Contains(list, git) {
+		list = append(list, git)
+	}
+	return list
+}
+
+// obeyed returns the places in writable folders that git runs or obeys because the user's
+// configurations name them.
+func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
 	writable := b.writable()
 	isInside := func(path string) bool { return inside(writable, path) }
-	candidates := repo.Candidates(b.dir)
-	if around {
-		candidates = append(candidates, git)
-	}
-	for _, folder := range writable { // the configurations of all repositories name files also without one
-		candidates = append(candidates, repo.Git{Top: folder, Own: folder, Common: folder})
-	}
-	for _, git := range candidates {
+	for _, git := range b.candidates(git, around) {
 		configs := append(
 			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
 		)
-		if git.Own == git.Top {
-			configs = b.configs()
-		}
-		some, none := quarantine.Obeyed(configs, git.Top, b.home, isInside)
-		existing, absent = append(existing, some...), append(absent, none...)
+		t = t.With(quarantine.Obeyed(configs, git.Top, b.home, isInside))
 	}
-	slices.Sort(existing)
-	slices.Sort(absent)
-	return slices.Compact(existing), slices.Compact(absent)
+	for _, folder := range writable { // the configurations of all repositories name files also without one
+		t = t.With(quarantine.Obeyed(b.configs(), folder, b.home, isInside))
+	}
+	return t
 }
 
 // configs are the configurations of git that hold for every repository, also those of

@@ -69,14 +69,14 @@ func (g *guards) add(guard *quarantine.Guard) {
 	g.list = append(g.list, guard)
 }
 
-// pointers returns the entries .git that lead to a kept repository.
-func (g *guards) pointers() (list []string) {
+// pointers returns [quarantine.Guard.Pointers] of all guards.
+func (g *guards) pointers() (t quarantine.Targets) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, guard := range g.list {
-		list = append(list, guard.Pointers()...)
+		t = t.With(guard.Pointers())
 	}
-	return list
+	return t
 }
 
 func (g *guards) remove(guard *quarantine.Guard) {

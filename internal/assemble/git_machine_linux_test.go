@@ -164,6 +164,108 @@ var plantings = []planting{
 		`git init -q n; mkdir n/.githooks; for h in pre-commit post-checkout post-index-change; do cp "$EVIL" n/.githooks/$h; done`,
 	},
 	{
+		"a file behind a link of a hook",
+		"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../scripts/pc .git/hooks/pre-commit",
+		`cp "$EVIL" scripts/pc; mv scripts s2; mkdir scripts; cp "$EVIL" scripts/pc`,
+	},
+	{
+		"an absent file behind a link of a hook",
+		"ln -s ../../scripts/pc .git/hooks/pre-commit",
+		`mkdir scripts; cp "$EVIL" scripts/pc`,
+	},
+	{
+		"a folder behind the link of the hooks",
+		"mkdir scripts; echo '#!/bin/sh' >scripts/x; rm -rf .git/hooks; ln -s ../scripts .git/hooks",
+		`cp "$EVIL" scripts/pre-commit; mv scripts s2; mkdir scripts; cp "$EVIL" scripts/pre-commit`,
+	},
+	{
+		"an absent folder behind the link of the hooks",
+		"rm -rf .git/hooks; ln -s ../scripts .git/hooks",
+		`mkdir scripts; cp "$EVIL" scripts/pre-commit`,
+	},
+	{
+		"a file behind the link of the configuration",
+		"mkdir conf; mv .git/config conf/c; ln -s ../conf/c .git/config",
+		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >>conf/c; cp -r conf c2; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c2/c; rm -rf conf; mv c2 conf`,
+	},
+	{
+		"a file behind a link of a submodule's hook",
+		"git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub; " +
+			"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../../../scripts/pc .git/modules/lib/hooks/pre-commit",
+		`cp "$EVIL" scripts/pc`,
+	},
+	{
+		"a file behind a link of a worktree's hook",
+		"cd ..; git clone -q work main && rm -rf work && git -C main worktree add -q -b w ../work && cd work; " +
+			"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s $PWD/scripts/pc ../main/.git/hooks/pre-commit",
+		`cp "$EVIL" scripts/pc`,
+	},
+	{
+		"a file behind a link of a nested repository's hook",
+		"git init -q sub; mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../../scripts/pc sub/.git/hooks/pre-commit",
+		`cp "$EVIL" scripts/pc`,
+	},
+	{
+		"an absent file behind a link of a nested repository's hook",
+		"git init -q sub; ln -s ../../../scripts/pc sub/.git/hooks/pre-commit",
+		`mkdir scripts; cp "$EVIL" scripts/pc`,
+	},
+	{
+		"hooks in an absent folder behind a link",
+		"git config --global core.hooksPath .githooks; ln -s build/hooks .githooks; git add .; git commit -qm link",
+		`mkdir -p build/hooks; cp "$EVIL" build/hooks/pre-commit`,
+	},
+	{
+		"hooks in an absent folder behind two links",
+		"git config core.hooksPath .husky; ln -s scripts .husky; ln -s ./build/hooks scripts",
+		`mkdir -p build/hooks; cp "$EVIL" build/hooks/pre-commit`,
+	},
+	{
+		"an absent included file behind a link",
+		"git config include.path ../inc; ln -s gen/inc inc",
+		`mkdir gen; printf '[core]\nfsmonitor = %s\n' "$EVIL" >gen/inc`,
+	},
+	{
+		"a link between a configuration and its hooks",
+		"mkdir hk; echo '#!/bin/sh' >hk/x; ln -s hk mid; ln -s mid first; git config core.hooksPath first",
+		`rm mid; mkdir mid; cp "$EVIL" mid/pre-commit`,
+	},
+	{
+		"a link to hooks elsewhere",
+		"mkdir ../hk; ln -s ../hk tools; git config core.hooksPath tools",
+		`rm tools; mkdir tools; cp "$EVIL" tools/pre-commit`,
+	},
+	{
+		"a file behind a link of hooks elsewhere",
+		"mkdir ../hk scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../work/scripts/pc ../hk/pre-commit; git config --global core.hooksPath ~/hk",
+		`cp "$EVIL" scripts/pc`,
+	},
+	{
+		"an absent folder of hooks behind a link of the command",
+		"git config core.hooksPath q/b/hooks",
+		`mkdir -p z/b/hooks; cp "$EVIL" z/b/hooks/pre-commit; ln -s z q`,
+	},
+	{
+		"hooks of a new repository behind a link",
+		"git config --global core.hooksPath .githooks",
+		`git init -q n; mkdir hk; ln -s ../hk n/.githooks; for h in pre-commit post-index-change; do cp "$EVIL" hk/$h; done`,
+	},
+	{
+		"an absent configuration of the user behind a link",
+		"cp ~/.gitconfig .git/own; git config include.path own; ln -sf work/dot/gitconfig ~/.gitconfig; git config safe.directory '*'",
+		`mkdir dot; printf '[core]\nfsmonitor = %s\n' "$EVIL" >dot/gitconfig`,
+	},
+	{
+		"an absent script of a filter",
+		"git config filter.x.clean './tools/clean %f'; echo '*.f filter=x' >.gitattributes",
+		`mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,
+	},
+	{
+		"an absent script of a filter in a folder that its command enters",
+		"git config filter.x.clean 'cd tools && sh clean'; echo '*.f filter=x' >.gitattributes",
+		`mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,
+	},
+	{
 		"the user's own hook",
 		"",
 		`cp "$EVIL" .git/hooks/pre-commit; mv .git/hooks .git/h2; mkdir .git/hooks; cp "$EVIL" .git/hooks/pre-commit`,

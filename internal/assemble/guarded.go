@@ -17,9 +17,11 @@ var errGitWritable = errors.New("the client decides about the repository")
 // Guarded returns what settle protects of the folders that a client lets a sandboxed command
 // change: the area that is judged afterwards, and the existing files that the command must
 // not change. It is the same as for the commands of a session, except that the repository
-// stays writable without its hooks and configuration. kept are further paths to protect, and
+// stays writable without its hooks and configuration. nested is what git obeys in others, and
 // env is the environment of the user.
-func Guarded(env []string, home, dir string, write, kept []string) (area quarantine.Area, protect []string) {
+func Guarded(
+	env []string, home, dir string, write []string, nested quarantine.Targets,
+) (area quarantine.Area, protect []string) {
 	getenv := func(name string) string { return variable(env, name) }
 	folders := clientFolders(dir, write)
 	if len(folders) == 0 {
@@ -29,8 +31,8 @@ func Guarded(env []string, home, dir string, write, kept []string) (area quarant
 	s.viewless = errGitWritable
 	s.userFiles = slices.Concat(config.UserPlaces(runtime.GOOS, getenv), s.gitConfigs(), s.startFiles())
 	b := &sandboxes{sandboxing: s, confinement: new(confinement)}
-	protect, _ = b.protects(b.writable(), kept...)
-	return b.areaExcept(), protect
+	t := b.protects(b.writable(), nested)
+	return b.areaExcept(), append(t.Existing, t.Links...)
 }
 
 // clientFolders returns writable folders without links, with the folder around the working

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,9 +77,21 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 	mustWrite(t, filepath.Join(work, ".git/config"), "[core]\n\thooksPath = .githooks\n")
 	mustWrite(t, filepath.Join(work, ".githooks/pre-commit"), "")
 	mustWrite(t, filepath.Join(work, "conf/envrc"), "")
-	if err := os.Symlink("conf/envrc", filepath.Join(work, ".envrc")); err != nil {
-		t.Fatal(err)
+	for link, target := range map[string]string{
+		".envrc": "conf/envrc", ".git/hooks": "../hk", "hk/pre-commit": "../scripts/pre-commit",
+		"hk/pre-push": "../scripts/absent",
+	} {
+		mustWrite(t, filepath.Join(work, link), "")
+		if err := errors.Join(
+			os.Remove(filepath.Join(work, link)), os.Symlink(target, filepath.Join(work, link)),
+		); err != nil {
+			t.Fatal(err)
+		}
 	}
+	mustWrite(t, filepath.Join(work, ".git/HEAD"), "ref: refs/heads/main\n")
+	mustWrite(t, filepath.Join(work, ".git/refs/x"), "")
+	mustWrite(t, filepath.Join(work, ".git/objects/x"), "")
+	mustWrite(t, filepath.Join(work, "scripts/pre-commit"), "")
 	o := Options{
 		Settings: &config.Resolved{Settings: config.Settings{Rules: []config.Rule{
 			{Tool: "edit", Decision: "allow"}, {Tool: "edit", Pattern: ".husky/allowed", Decision: "allow"},
@@ -98,7 +111,8 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 	}
 	for path, want := range map[string]settle.Permission{
 		"main.go": settle.Allow, "docs/agents.md": settle.Allow, ".github/workflows/ci.yml": settle.Allow,
-		".husky/allowed":       settle.Allow,
+		".husky/allowed": settle.Allow, "scripts/other": settle.Allow,
+		"scripts/pre-commit": settle.Ask, "scripts/absent": settle.Ask, "hk/commit-msg": settle.Ask,
 		".githooks/pre-commit": settle.Ask, ".githooks/new": settle.Ask, "conf/envrc": settle.Ask,
 		".husky/pre-commit": settle.Ask, ".vscode/tasks.json": settle.Ask,
 		".mcp.json": settle.Ask, ".bashrc": settle.Ask,

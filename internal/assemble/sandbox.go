@@ -395,7 +395,8 @@ func (b *sandboxes) withSecrets(kind event.Sandbox, dir string) (shell.Sandbox, 
 	write = append(write, tmp, cache)
 	proc.MarkWritable(write...)
 	p := sandbox.Workspace(home, path, read, write).Steady(write)
-	protect, _ := b.protects(write, append(b.repositories.Pointers(), b.keptInside(write)...)...)
+	obeyed := b.protects(write, b.repositories.Pointers())
+	protect := slices.Concat(obeyed.Existing, obeyed.Links, b.keptInside(write))
 	return shell.Sandbox{
 		Read: p.Read, Write: p.Write, View: own.viewless == nil, Protect: protect,
 		Pinned: []string{b.dir, tmp, cache}, Network: network,

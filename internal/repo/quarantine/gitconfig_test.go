@@ -105,7 +105,8 @@ func TestGivenReadsAsGitDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=.hooks"}
-	if existing, _ := Obeyed(Given(env), work, "", func(string) bool { return true }); len(existing) != 1 {
+	existing := Obeyed(Given(env), work, "", func(string) bool { return true }).Existing
+	if len(existing) != 1 {
 		t.Errorf("obeyed are %q", existing)
 	}
 }

@@ -26,7 +26,7 @@ type Area struct {
 	// Keep are folders of repositories that no command can change, such as the repository
 	// of the working directory. Looks do not read them.
 	Keep []string
-	// Obeyed are absent paths that the configuration of these repositories names.
+	// Obeyed are absent paths, without links, that git or another program of the user would obey.
 	Obeyed []string
 	// Above are paths outside of Look by which git would find a repository above a folder of
 	// Look. New ones are moved aside.
@@ -120,7 +120,7 @@ type Guard struct {
 
 	closing             chan struct{} // closed by Close; cuts the current look
 	once                sync.Once
-	pointers            atomic.Pointer[[]string]
+	pointers            atomic.Pointer[Targets]
 	cutReportedUnlocked atomic.Bool // a call has received the finding that a look still runs
 }
 
@@ -261,18 +261,18 @@ func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 func (g *Guard) changeable(path string) bool { return within(g.area.Look, path) || g.hidden(path) }
 
 // Pointers returns the entries .git that lead to a kept repository, for its worktrees and
-// submodules, and the files in the work trees of other repositories that git runs or obeys
-// because the user's configurations name them, as of the last Enter.
-func (g *Guard) Pointers() []string {
-	if list := g.pointers.Load(); list != nil {
-		return *list
+// submodules, and what git runs or obeys in the work trees of other repositories because the
+// user's configurations or links name it, as of the last Enter.
+func (g *Guard) Pointers() Targets {
+	if t := g.pointers.Load(); t != nil {
+		return *t
 	}
-	return nil
+	return Targets{}
 }
 
 // point finds the pointers.
 func (g *Guard) point() {
-	var list []string
+	var t Targets
 	for path, r := range g.known {
 		if r.folder {
 			continue
@@ -283,14 +283,11 @@ func (g *Guard) point() {
 			continue
 		}
 		if target, ok := g.follow(filepath.Dir(path), to); ok && g.kept(target) {
-			list = append(list, path)
+			t.Existing = append(t.Existing, path)
 		}
 	}
-	existing, _ := g.nested()
-	list = append(list, existing...)
-	slices.Sort(list)
-	list = slices.Compact(list)
-	g.pointers.Store(&list)
+	t = t.With(g.nested())
+	g.pointers.Store(&t)
 }
 
 // Close looks once more if a command can still run or a look was cut, and ends the watch.
@@ -408,8 +405,10 @@ func (g *Guard) trust(bases []string, alone bool) {
 	g.trustLinks(bases)
 	before := g.obeyed
 	g.obeyed = map[string]bool{}
-	_, absent := g.nested()
-	for _, path := range slices.Concat(g.area.Obeyed, g.area.Above, absent) {
+	if !alone { // a running command may have made what was absent
+		maps.Copy(g.obeyed, before)
+	}
+	for _, path := range slices.Concat(g.area.Obeyed, g.area.Above, g.nested().Absent) {
 		_, err := os.Lstat(path)
 		existed, known := before[path]
 		g.obeyed[path] = err == nil && (alone || existed || !known)

@@ -327,7 +327,7 @@ func TestGuardObeysConfigurationsOfOtherRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{filepath.Join(dir, "husky/.husky"), filepath.Join(dir, "old/.githooks")}
-	if got := g.Pointers(); !slices.Equal(got, want) {
+	if got := g.Pointers().Existing; !slices.Equal(got, want) {
 		t.Errorf("protected: %v", got)
 	}
 	files(
@@ -359,7 +359,7 @@ func TestObeyedFindsWordsOfCommands(t *testing.T) {
 	} {
 		config := filepath.Join(dir, "config")
 		files(t, dir, map[string]string{"config": "[filter \"f\"]\n\tclean = \"" + value + "\"\n"})
-		existing, _ := Obeyed([]string{config}, dir, "", func(string) bool { return true })
+		existing := Obeyed([]string{config}, dir, "", func(string) bool { return true }).Existing
 		if want != "" && !slices.Contains(existing, filepath.Join(dir, want)) || want == "" && existing != nil {
 			t.Errorf("%s: %v", value, existing)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -211,20 +212,25 @@ func (g *Guard) moveAbove(path string) {
 	g.findings = append(g.findings, finding)
 }
 
-// moveObeyed moves aside a path that git would run or obey.
-func (g *Guard) moveObeyed(path string) {
-	if slices.Contains(g.area.Above, path) {
-		g.moveAbove(path)
+// moveObeyed moves aside a path that git would run or obey, or the first link on the way to it.
+// The path had no links when it was recorded.
+func (g *Guard) moveObeyed(obeyed string) {
+	if slices.Contains(g.area.Above, obeyed) {
+		g.moveAbove(obeyed)
 		return
 	}
 	for base, root := range g.bases {
-		rel, err := filepath.Rel(base, path)
+		rel, err := filepath.Rel(base, obeyed)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
+		path := obeyed
+		if link := firstLink(root, rel); link != "" {
+			rel, path = link, filepath.Join(base, link) // nobody's work behind the link moves
+		}
 		finding := Finding{
 			Path: path,
-			Why:  "the configuration of the user's repository names it, so that git would run or obey it",
+			Why:  "git or another program of the user would run or obey it: a configuration names it, or a link leads to it",
 		}
 		switch moved, err := g.aside(root, rel); {
 		case exchanged(err):
@@ -233,10 +239,27 @@ func (g *Guard) moveObeyed(path string) {
 			finding.Moved = filepath.Join(base, moved)
 		default:
 			finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", err)
-			g.obeyed[path] = true
+			g.obeyed[obeyed] = true
 		}
 		g.findings = append(g.findings, finding)
 	}
+}
+
+// firstLink returns the first link above the last name of a path below an open folder; "" for
+// none.
+func firstLink(dir *os.Root, rel string) string {
+	names := strings.Split(filepath.ToSlash(rel), "/")
+	for n := 1; n < len(names); n++ {
+		at := filepath.Join(names[:n]...)
+		info, err := dir.Lstat(at)
+		if err != nil {
+			return ""
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return at
+		}
+	}
+	return ""
 }
 
 // aside renames a path below an open folder, and returns its new path. A command may have

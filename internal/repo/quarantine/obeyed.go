@@ -13,35 +13,36 @@ import (
 const maxIncludes = 32
 
 // Obeyed returns the files and folders in a work tree that git runs or obeys because the
-// user's own configurations name them, such as a core.hooksPath or the script of a filter:
-// existing paths, and absent paths. A configuration is a path or a result of [Given]. inside
-// selects the paths that matter.
-func Obeyed(configs []string, top, home string, inside func(path string) bool) (existing, absent []string) {
+// user's own configurations name them, such as a core.hooksPath or the script of a filter. A
+// configuration is a path or a result of [Given]. inside selects the paths that matter.
+func Obeyed(configs []string, top, home string, inside func(path string) bool) Targets {
+	return Follow(obeyedPaths(configs, top, home), inside)
+}
+
+// obeyedPaths returns the paths that configurations name, as git would open them. Words of
+// commands that are no path are missing: neither a file has the name nor does the command
+// start a program there.
+func obeyedPaths(configs []string, top, home string) (paths []string) {
 	readAll(configs, func(_ string, list []variable, dir string) (included []string) {
 		for _, v := range list {
 			for _, path := range v.paths(dir, top, home) {
 				info, err := os.Stat(path)
-				if err != nil && !v.isPath() {
-					continue // a word of a command
-				}
-				real := resolve(path)
 				if v.includes() && err == nil {
 					included = append(included, path)
 				}
-				switch {
-				case !inside(real):
-				case err == nil && (info.Mode().IsRegular() || v.isPath()):
-					existing = append(existing, real)
-				case err != nil && v.isPath():
-					absent = append(absent, real)
+				if v.isPath() || err == nil && info.Mode().IsRegular() || err != nil && disk.Exists(path) {
+					paths = append(paths, path)
+				}
+			}
+			for _, path := range v.programs(top, home) {
+				if !disk.Exists(path) {
+					paths = append(paths, path)
 				}
 			}
 		}
 		return included
 	})
-	slices.Sort(existing)
-	slices.Sort(absent)
-	return slices.Compact(existing), slices.Compact(absent)
+	return paths
 }
 
 // readAll calls visit once for each configuration, with its variables and the directory of its relative
@@ -56,21 +57,6 @@ func readAll(configs []string, visit func(config string, list []variable, dir st
 		seen[config] = true
 		list, dir := readConfig(config)
 		configs = append(configs, visit(config, list, dir)...)
-	}
-}
-
-// resolve returns the target of an absolute path, following links as far as it exists. It
-// serves for configurations that the user wrote.
-func resolve(path string) string {
-	rest := ""
-	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if at == filepath.Dir(at) {
-			return filepath.Clean(path)
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
 	}
 }
 
@@ -121,25 +107,24 @@ func (v variable) paths(dir, top, home string) (list []string) {
 		from = dir
 	}
 	if v.isPath() {
-		return []string{disk.AbsoluteIn(from, disk.ExpandHome(v.value, home))}
+		return []string{absolute(from, v.value, home)}
 	}
-	in := func(folder, word string) string { return disk.AbsoluteIn(folder, disk.ExpandHome(word, home)) }
 	words := v.words()
 	folders := []string{top}
 	for _, word := range words {
-		if info, err := os.Stat(in(top, word)); err == nil && info.IsDir() && len(folders) < maxIncludes {
-			folders = append(folders, in(top, word))
+		if info, err := os.Stat(absolute(top, word, home)); err == nil && info.IsDir() && len(folders) < maxIncludes {
+			folders = append(folders, absolute(top, word, home))
 		}
 	}
 	for _, word := range words {
 		for rest, more := word, true; more; _, rest, more = strings.Cut(rest, "/") {
 			for _, folder := range folders {
-				list = append(list, matches(in(folder, rest))...)
+				list = append(list, matches(absolute(folder, rest, home))...)
 			}
 		}
 		for _, name := range configOf[word] {
 			for _, folder := range folders {
-				list = append(list, filepath.Join(folder, name))
+				list = append(list, absolute(folder, name, home))
 			}
 		}
 	}
@@ -153,6 +138,17 @@ func matches(path string) []string {
 	}
 	list, _ := filepath.Glob(path) // a pattern that is none matches nothing
 	return list[:min(len(list), maxIncludes)]
+}
+
+// absolute returns an absolute path. It is not cleaned, because links come before "..".
+func absolute(from, path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		from, path = home, rest
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return from + string(filepath.Separator) + path
 }
 
 // Unread returns the variables of configurations whose commands may run files of the work
@@ -178,8 +174,11 @@ func (v variable) unread(dir, top, home string) bool {
 	if slices.ContainsFunc(v.words(), func(word string) bool { return configOf[word] != nil || word == "eval" }) {
 		return true
 	}
-	if !slices.ContainsFunc(
-		strings.Fields(v.value),
+	value := atTop(v.value, top)
+	runs := v.isCommand() && strings.Contains(value, "/") && // what another command prints
+		(strings.Contains(value, "`") || strings.Contains(value, "$("))
+	if !runs && !slices.ContainsFunc(
+		strings.Fields(value),
 		func(word string) bool { return strings.Contains(word, "/") && strings.ContainsAny(word, "$`*?[") },
 	) {
 		return false
@@ -190,9 +189,9 @@ func (v variable) unread(dir, top, home string) bool {
 	})
 }
 
-// nested returns the files and folders in the work trees of other known repositories that
-// git runs or obeys because the user's configurations name them.
-func (g *Guard) nested() (existing, absent []string) {
+// nested returns what git runs or obeys in the work trees of other known repositories: by the
+// user's configurations, and by links in the repositories.
+func (g *Guard) nested() (t Targets) {
 	for path, r := range g.known {
 		if g.look.mustEnd() {
 			continue
@@ -204,7 +203,7 @@ func (g *Guard) nested() (existing, absent []string) {
 			to, ok := pointer(data)
 			switch {
 			case err != nil: // a link, as far as it is the user's
-				at = resolve(path)
+				_, at = route(path)
 			case !ok:
 				continue
 			default:
@@ -215,10 +214,18 @@ func (g *Guard) nested() (existing, absent []string) {
 			configs = append(slices.Clip(configs), filepath.Join(filepath.Dir(filepath.Dir(at)), "config"))
 		}
 		configs = append(slices.Clip(configs), filepath.Join(at, "config"), filepath.Join(at, "config.worktree"))
-		some, none := Obeyed(configs, top, g.area.Home, g.inTree)
-		existing, absent = append(existing, some...), append(absent, none...)
+		paths := obeyedPaths(configs, top, g.area.Home)
+		for name := range r.links {
+			link := filepath.Join(path, filepath.FromSlash(name))
+			if _, err := os.Readlink(link); err == nil && r.folder && isObeyed(name) {
+				paths = append(paths, link)
+			}
+		}
+		one := Follow(paths, g.inTree)
+		t.Existing, t.Absent = append(t.Existing, one.Existing...), append(t.Absent, one.Absent...)
+		t.Links = append(t.Links, one.Links...)
 	}
-	return existing, absent
+	return t.sorted()
 }
 
 // topOf returns the folder that git takes relative paths of a repository's configuration
@@ -243,10 +250,16 @@ func (g *Guard) moveNewObeyed() {
 		if g.users[top] || r.mayBeUsers || g.look.mustEnd() {
 			continue
 		}
-		existing, _ := Obeyed(g.area.Configs, top, g.area.Home, g.inTree)
-		for _, at := range existing {
-			if info, err := os.Lstat(at); err == nil && info.IsDir() { // a file is a word of some command
-				g.moveObeyed(at)
+		for _, at := range obeyedPaths(g.area.Configs, top, g.area.Home) {
+			if info, err := os.Stat(at); err != nil || !info.IsDir() { // a file is a word of some command
+				continue
+			}
+			links, target := route(at)
+			if n := slices.IndexFunc(links, g.inTree); n >= 0 {
+				target = links[n]
+			}
+			if g.inTree(target) {
+				g.moveObeyed(target)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/proc"
+	"github.com/settle-agent/settle/internal/repo/quarantine"
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) guard(ctx context.Context, spec *proc.Spec) (g commandGuard, er
 		return g, nil
 	}
 	o, policy := s.options, *spec.Sandbox
-	area, _ := assemble.Guarded(o.Environ, o.Home, spec.Dir, policy.Write, nil)
+	area, _ := assemble.Guarded(o.Environ, o.Home, spec.Dir, policy.Write, quarantine.Targets{})
 	if err := s.repositories.Enter(ctx, area); err != nil {
 		return g, invalidRequest("cannot look at the git repositories before the command: %v", err)
 	}

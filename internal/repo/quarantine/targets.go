@@ -1,0 +1,158 @@
+package quarantine
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Targets are the places that programs of the user obey at some paths. No path has a link in
+// the folders above its last name.
+type Targets struct {
+	// Existing are files and folders, which are no links, and Absent are paths at which nothing
+	// exists yet.
+	Existing, Absent []string
+	// Links are the links on the way. Another file or link in the place of one of them is obeyed
+	// as well.
+	Links []string
+}
+
+// Bounds of the search for links.
+const (
+	maxFollowed       = 4000   // paths that one call of Follow follows
+	maxEntries        = 2000   // entries of a folder and of the folders in it
+	maxDepthOfLinks   = 4      // of folders that are not in a repository
+	maxRepositoryList = 50_000 // entries of a repository with its submodules
+)
+
+// Follow follows paths as the kernel does. What a folder has is obeyed as well, so that it also
+// follows the links in folders. inside selects the places that matter, and exists only for
+// paths without links.
+func Follow(paths []string, inside func(path string) bool) (t Targets) {
+	seen := map[string]bool{}
+	for queue := slices.Clone(paths); len(queue) > 0 && len(seen) < maxFollowed; {
+		path := queue[0]
+		if queue = queue[1:]; seen[path] {
+			continue
+		}
+		seen[path] = true
+		links, target := route(path)
+		for _, link := range links {
+			if inside(link) {
+				t.Links = append(t.Links, link)
+			}
+		}
+		if target == "" {
+			continue
+		}
+		info, err := os.Lstat(target)
+		switch {
+		case err != nil && inside(target):
+			t.Absent = append(t.Absent, target)
+		case err == nil && inside(target):
+			t.Existing = append(t.Existing, target)
+		}
+		if err == nil && info.IsDir() && (target == path || !seen[target]) {
+			seen[target] = true
+			queue = append(queue, LinksIn(target)...)
+		}
+	}
+	return t.sorted()
+}
+
+// With returns both targets.
+func (t Targets) With(u Targets) Targets {
+	return Targets{
+		slices.Concat(t.Existing, u.Existing), slices.Concat(t.Absent, u.Absent), slices.Concat(t.Links, u.Links),
+	}.sorted()
+}
+
+func (t Targets) sorted() Targets {
+	for _, list := range []*[]string{&t.Existing, &t.Absent, &t.Links} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return t
+}
+
+// route follows an absolute path name by name. It returns the links on the way, and the
+// target; what follows a missing name stays unchanged. A loop of links has no target.
+func route(path string) (links []string, target string) {
+	at := filepath.VolumeName(path) + string(filepath.Separator)
+	names := strings.Split(filepath.ToSlash(path), "/")
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		to, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		if links = append(links, next); len(links) > maxLinks {
+			return links, ""
+		}
+		if filepath.IsAbs(to) {
+			at = filepath.VolumeName(to) + string(filepath.Separator)
+		}
+		names = slices.Concat(strings.Split(filepath.ToSlash(to), "/"), names)
+	}
+	return links, at
+}
+
+// obeyedNames are the entries of a repository's folder by which git may run a program. The other
+// entries are data, such as objects and refs.
+const obeyedNames = ` branches commondir config config.worktree gitdir hooks info modules rebase-apply rebase-merge remotes
+	sequencer worktrees `
+
+// isObeyed reports whether git may run a program by an entry of a repository's folder.
+func isObeyed(entry string) bool {
+	first, _, _ := strings.Cut(filepath.ToSlash(entry), "/")
+	return slices.Contains(strings.Fields(obeyedNames), first)
+}
+
+// LinksIn returns the links in a folder and in the folders below it, nearest first. In
+// repositories, also those of submodules, it returns only the links that git obeys, and does
+// not read the rest.
+func LinksIn(top string) (links []string) {
+	type level struct {
+		dir   string
+		depth int
+	}
+	read, limit := 0, maxEntries
+	for queue := []level{{top, 0}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		entries, _ := os.ReadDir(at.dir) // what cannot be read is obeyed by nobody
+		has := func(name string) bool {
+			return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == name })
+		}
+		isRepository := has("objects") && has("refs") || has("HEAD") && has("commondir")
+		if isRepository {
+			at.depth, limit = -1, maxRepositoryList // the names of submodules can have slashes
+		}
+		for _, entry := range entries {
+			if isRepository && !isObeyed(entry.Name()) {
+				continue
+			}
+			if read++; read > limit {
+				return links
+			}
+			switch path := filepath.Join(at.dir, entry.Name()); {
+			case entry.Type()&fs.ModeSymlink != 0:
+				links = append(links, path)
+			case entry.IsDir() && at.depth+1 < maxDepthOfLinks:
+				queue = append(queue, level{path, at.depth + 1})
+			}
+		}
+	}
+	return links
+}

@@ -1,0 +1,161 @@
+package quarantine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// symlinks makes links below a folder.
+func symlinks(t testing.TB, dir string, list map[string]string) {
+	t.Helper()
+	for name, target := range list {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(strings.ReplaceAll(target, "DIR", dir), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Follow finds each place whose change alters what a program finds at a path.
+func TestFollowFindsTargetsAndLinks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files                   string
+		links                   map[string]string
+		path                    string
+		existing, absent, onWay string
+	}{
+		"a file":                  {"x", nil, "x", "x", "", ""},
+		"nothing":                 {"", nil, "a/x", "", "a/x", ""},
+		"a link":                  {"x", map[string]string{"l": "x"}, "l", "x", "", "l"},
+		"a chain":                 {"x", map[string]string{"l": "m", "m": "DIR/x"}, "l", "x", "", "l m"},
+		"a dangling link":         {"", map[string]string{"l": "a/x"}, "l", "", "a/x", "l"},
+		"a dangling chain":        {"", map[string]string{"l": "m", "m": "a/x"}, "l", "", "a/x", "l m"},
+		"a link above":            {"a/x", map[string]string{"l": "a"}, "l/x", "a/x", "", "l"},
+		"a link above, dangling":  {"", map[string]string{"l": "a"}, "l/x", "", "a/x", "l"},
+		"up behind a link":        {"a/b/c x a/x", map[string]string{"l": "a/b"}, "l/../x", "a/x", "", "l"},
+		"a link out":              {"", map[string]string{"l": "/usr"}, "l", "", "", "l"},
+		"a loop":                  {"", map[string]string{"l": "m", "m": "l"}, "l", "", "", "l m"},
+		"a folder with links":     {"d/y x", map[string]string{"d/e/l": "../../x"}, "d", "d x", "", "d/e/l"},
+		"links behind links":      {"x d/y", map[string]string{"l": "d", "d/m": "../x"}, "l", "d x", "", "d/m l"},
+		"a folder, dangling":      {"d/y", map[string]string{"d/m": "../x"}, "d", "d", "x", "d/m"},
+		"hooks of a repository":   {"g/refs/x g/objects/x", map[string]string{"g/hooks/h": "../../x"}, "g", "g", "x", "g/hooks/h"},
+		"data of a repository":    {"g/refs/x g/objects/x", map[string]string{"g/objects/l": "../../x", "g/HEAD": "x"}, "g", "g", "", ""},
+		"a submodule":             {"g/refs/x g/objects/x g/modules/a/b/refs/x g/modules/a/b/objects/x", map[string]string{"g/modules/a/b/hooks/h": "DIR/x"}, "g", "g", "x", "g/modules/a/b/hooks/h"},
+		"a loop of folders":       {"d/y", map[string]string{"d/l": "."}, "d", "d", "", "d/l"},
+		"a name behind no folder": {"x", nil, "x/y", "", "x/y", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := real(t)
+			for _, file := range strings.Fields(tt.files) {
+				files(t, dir, map[string]string{file: ""})
+			}
+			symlinks(t, dir, tt.links)
+			got := Follow([]string{dir + "/" + tt.path}, func(path string) bool {
+				return strings.HasPrefix(path, dir+"/")
+			})
+			for _, c := range []struct {
+				kind, want string
+				got        []string
+			}{{"existing", tt.existing, got.Existing}, {"absent", tt.absent, got.Absent}, {"links", tt.onWay, got.Links}} {
+				if list := strings.ReplaceAll(strings.Join(c.got, " "), dir+"/", ""); list != c.want {
+					t.Errorf("%s: %q, want %q", c.kind, list, c.want)
+				}
+			}
+		})
+	}
+}
+
+// The programs of a command are known before they exist; other words of it are not taken for
+// files.
+func TestProgramsOfCommands(t *testing.T) {
+	const top = "/top"
+	for text, want := range map[string]string{
+		"[filter \"x\"]\nclean = ./tools/clean %f":                                     "/top/./tools/clean",
+		"[filter \"x\"]\nclean = sh clean.sh":                                          "/top/clean.sh",
+		"[filter \"x\"]\nclean = sh -e tools/clean":                                    "/top/tools/clean",
+		"[filter \"x\"]\nclean = perl -e a/b":                                          "",
+		"[filter \"x\"]\nclean = A=b/c exec tools/clean":                               "/top/tools/clean",
+		"[filter \"x\"]\nclean = cd tools && ./clean -x a/b":                           "/top/tools/./clean",
+		"[filter \"x\"]\nclean = \"sh -c 'cd a; python3 -u b/c.py <d/e'\"":             "/top/a/b/c.py",
+		"[filter \"x\"]\nclean = \"\\\"$(git rev-parse --show-toplevel)\\\"/a/clean\"": "/top/a/clean",
+		"[filter \"x\"]\nclean = ~/bin/clean":                                          "/home/bin/clean",
+		"[filter \"x\"]\nclean = clean a/b":                                            "",
+		"[filter \"x\"]\nclean = $X/clean":                                             "",
+		"[filter \"lfs\"]\nclean = git-lfs clean -- %f":                                "",
+		"[diff \"x\"]\ntextconv = a/conv":                                              "/top/a/conv",
+		"[diff]\nexternal = a/diff":                                                    "/top/a/diff",
+		"[merge \"x\"]\ndriver = a/merge %O %A":                                        "/top/a/merge",
+		"[pager]\nlog = a/pager":                                                       "/top/a/pager",
+		"[core]\nfsmonitor = .git/hooks/watch":                                         "/top/.git/hooks/watch",
+		"[alias]\nst = !a/st | b/filter":                                               "/top/a/st /top/b/filter",
+		"[alias]\nst = diff origin/main":                                               "",
+		"[alias]\nst = \"!f() { git log a/b; }; f\"":                                   "",
+		"[difftool \"x\"]\npath = a/diff":                                              "/top/a/diff",
+		"[gitflow \"prefix\"]\nfeature = feature/":                                     "",
+		"[commit]\ntemplate = a/template":                                              "",
+		"[credential]\nhelper = \"!sh a/helper\"":                                      "/top/a/helper",
+		"[submodule \"x\"]\nupdate = !a/up":                                            "/top/a/up",
+		"[url \"https://x/\"]\ninsteadOf = x/":                                         "",
+	} {
+		var got []string
+		for _, v := range lenient(text) {
+			got = append(got, v.programs(top, "/home")...)
+		}
+		if list := strings.Join(got, " "); list != want {
+			t.Errorf("%s: %q, want %q", text, list, want)
+		}
+	}
+}
+
+// What appears behind a dangling link that a configuration or a hook of the user leads through
+// is moved aside, and a command cannot reach an absent place through a link of its own. The
+// user's own folders behind such a link stay.
+func TestGuardMovesWhatLinksLeadTo(t *testing.T) {
+	dir := real(t)
+	files(t, dir, merge(
+		repository("sub/.git", "\thooksPath = .husky\n"), repository("plain/.git", "\thooksPath = q/hooks\n"),
+		map[string]string{"docs/hooks/x": "", "scripts/used": "", "plain/x": ""},
+	))
+	symlinks(t, dir, map[string]string{
+		"sub/.husky": "mid", "sub/mid": "../build/hooks", "sub/.git/hooks/pre-commit": "../../../scripts/pc",
+		"sub/.git/hooks/pre-push": "../../../scripts/used", "sub/.git/objects/data": "../../../data",
+	})
+	g := guarded(t, dir)
+	p := g.Pointers()
+	for _, c := range []struct {
+		want string
+		got  []string
+	}{
+		{"scripts/used", p.Existing},
+		{"build/hooks plain/q/hooks scripts/pc", p.Absent},
+		{"sub/.git/hooks/pre-commit sub/.git/hooks/pre-push sub/.husky sub/mid", p.Links},
+	} {
+		if list := strings.ReplaceAll(strings.Join(c.got, " "), dir+"/", ""); list != c.want {
+			t.Errorf("%q, want %q", list, c.want)
+		}
+	}
+	enter(t, g, dir) // a second command does not make the work of the first one the user's
+	files(t, dir, map[string]string{"build/hooks/pre-commit": "x", "scripts/pc": "x", "data": "x"})
+	symlinks(t, dir, map[string]string{"plain/q": "../docs"})
+	fresh := real(t)
+	if err := g.Enter(t.Context(), Area{Look: []string{dir, fresh}}); err != nil {
+		t.Fatal(err)
+	}
+	var moved []string
+	for _, f := range g.Check(t.Context()) {
+		moved = append(moved, strings.TrimPrefix(f.Path, dir+"/"))
+	}
+	slices.Sort(moved)
+	if got := strings.Join(moved, " "); got != "build/hooks plain/q scripts/pc" {
+		t.Errorf("moved %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "docs/hooks/x")); err != nil {
+		t.Errorf("the user's folder: %v", err)
+	}
+}
