@@ -17,7 +17,7 @@ const maxConfig = 256 << 10
 
 // harmlessKeys are the keys that a repository's configuration can set without effect on the
 // programs that a reading command runs; "*" matches a whole section. They have no format of
-// commits and, without quotes in it, no value with "signature": git verifies signatures by a program.
+// commits that a reading command uses.
 const harmlessKeys = `
 	alias.* advice.* author.* blame.coloring blame.date blame.showemail branch.* color.* column.* committer.*
 	credential.* fetch.* gc.* http.* https.* init.* lfs.access lfs.locksverify lfs.repositoryformatversion
@@ -37,6 +37,10 @@ const harmlessKeys = `
 	worktree.guessremote
 `
 
+// sortKeys are the harmless keys whose values name fields of refs. For the field "signature", git
+// verifies signatures by a program.
+const sortKeys = "branch.sort tag.sort"
+
 var configLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`^(?:|[#;].*|\[([A-Za-z0-9-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?\]|([A-Za-z][A-Za-z0-9-]*)(?:[ \t]*=[ \t]*(.*))?)$`,
@@ -54,8 +58,11 @@ func (g Git) checkConfig(allowed []string) error {
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		if what := strangeLine(string(data), allowed); what != "" || size > maxConfig {
-			return fmt.Errorf("%q has %s, a key that settle does not know: a program may run by it", path, what)
+		if size > maxConfig {
+			return fmt.Errorf("%q is larger than %d bytes", path, maxConfig)
+		}
+		if what := strangeLine(string(data), allowed); what != "" {
+			return fmt.Errorf("%q has %s", path, what)
 		}
 	}
 	for _, dir := range []string{g.Own, g.Common} {
@@ -66,7 +73,8 @@ func (g Git) checkConfig(allowed []string) error {
 	return nil
 }
 
-// strangeLine returns the first line whose key is neither in harmlessKeys nor allowed.
+// strangeLine describes the first line by which git may run a program: its key is neither in
+// harmlessKeys nor allowed, or its value is not harmless. It is empty for none.
 func strangeLine(text string, allowed []string) string {
 	keys := append(strings.Fields(harmlessKeys), allowed...)
 	section, unquoted := "", strings.NewReplacer(`"`, "", `\`, "")
@@ -74,14 +82,17 @@ func strangeLine(text string, allowed []string) string {
 		line = strings.TrimSpace(line)
 		m := configLine().FindStringSubmatch(line)
 		switch {
-		case m == nil || strings.HasSuffix(line, `\`) || strings.Contains(unquoted.Replace(m[3]), "signature"):
-			return fmt.Sprintf("the line %.100q", line)
+		case m == nil || strings.HasSuffix(line, `\`):
+			return fmt.Sprintf("the line %.100q, which settle cannot read: a program may run by it", line)
 		case m[1] != "":
 			section = strings.ToLower(m[1])
 		case m[2] != "":
 			key := section + "." + strings.ToLower(m[2])
 			if !slices.Contains(keys, key) && !slices.Contains(keys, section+".*") {
-				return key
+				return key + ", a key that settle does not know: a program may run by it"
+			}
+			if slices.Contains(strings.Fields(sortKeys), key) && strings.Contains(unquoted.Replace(m[3]), "signature") {
+				return fmt.Sprintf("the line %.100q: the value asks git to verify signatures, by a program", line)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/settle-agent/settle/internal/repo"
@@ -117,9 +118,20 @@ func TestCheckRefusesConfigurationsThatStartPrograms(t *testing.T) {
 		"", "[branch]\n\tsort = \"-committerdate\"\n", "[rerere]\n\tenabled = true\n", "[gui]\n\twmstate = normal\n",
 		"[i18n]\n\tcommitEncoding = utf-8\n", "[url \"ssh://git@example.com/\"]\n\tinsteadOf = https://example.com/\n",
 		"[feature]\n\tmanyFiles = true\n", "[branch \"signature\"]\n\tmerge = refs/heads/main\n",
+		"[remote \"origin\"]\n\turl = git@x:signature/y\n", "[user]\n\tname = signature\n",
+		"[branch \"main\"]\n\tdescription = signature-work\n", "[core]\n\tabbrev = 7 # signature\n",
 	} {
 		if err := check(text); err != nil {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"[branch]\n\tsort = -signature:grade\n": "the value asks git to verify signatures",
+		"[format]\n\tpretty = oneline\n":        "format.pretty, a key that settle does not know",
+		"[core] bare = true\n":                  "which settle cannot read",
+	} {
+		if err := check(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
