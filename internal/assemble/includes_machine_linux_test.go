@@ -33,6 +33,8 @@ func TestGitInSandboxWithIncludes(t *testing.T) {
 		"home/.ssh/git":         "[alias]\n\tssh = " + planted + "-ssh\n",
 		"home/private":          "[alias]\n\tprivate = " + planted + "-private\n",
 		"work/.gitconfig":       "[alias]\n\ttree = !echo alias-of-tree\n",
+		"work/.ssh/git":         "[alias]\n\tdir = " + planted + "-dir\n",
+		"work/.aws/deep/git":    "[alias]\n\taws = " + planted + "-aws\n",
 		"work/.git/creds":       "[http]\n\textraheader = " + planted + "-creds\n",
 		"work/f":                "1\n",
 	} {
@@ -43,6 +45,7 @@ func TestGitInSandboxWithIncludes(t *testing.T) {
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	command(t, dir, env, "git init -q . && git add f && git config include.path ../.gitconfig && "+
+		"git config --add include.path ../.ssh/git && git config --add include.path ../.aws/deep/git && "+
 		"git config --add include.path creds && git config --add include.path "+home+"/private")
 	o := ExecutorOptions{
 		Settings: resolve(t, "/", nil, nil, ""), Dir: dir, Environ: env,

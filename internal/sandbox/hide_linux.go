@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -58,7 +59,7 @@ func unchanged(list []Hidden) error {
 
 // hide mounts an inaccessible file over each path, or one with another content, whose identity the
 // entry of the list then has. The mount stays on its file after a rename, and the file cannot be
-// linked through it.
+// linked through it. A file with another content can be in a hidden folder.
 func hide(list []Hidden) (err error) {
 	contents, err := contentFiles(list)
 	defer func() {
@@ -69,18 +70,29 @@ func hide(list []Hidden) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot show another content of files: %w", err)
 	}
-	for i, h := range list {
+	order := make([]int, len(list)) // the content of a folder before the folder
+	for i := range list {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(list[b].Path) - len(list[a].Path) })
+	for _, i := range order {
+		h := list[i]
 		fd, directory, err := h.open()
 		if err != nil {
 			return err
 		}
-		if m, ok := contents[i]; ok {
+		m, shown := contents[i]
+		switch {
+		case shown && folderOf(list, i) < 0:
+			err = m.coverWith(fd)
+		default:
+			err = cover(fd, directory)
+		}
+		if shown && err == nil && h.Content != nil {
 			var stat unix.Stat_t
-			if err = errors.Join(m.coverWith(fd), unix.Fstat(m.fd, &stat)); err == nil {
+			if err = unix.Fstat(m.fd, &stat); err == nil {
 				list[i].Device, list[i].Inode = stat.Dev, stat.Ino
 			}
-		} else {
-			err = cover(fd, directory)
 		}
 		if err != nil {
 			err = fmt.Errorf("cannot hide %q: %w", h.Path, err)
@@ -91,6 +103,18 @@ func hide(list []Hidden) (err error) {
 		}
 	}
 	return nil
+}
+
+// folderOf returns the index of the outermost hidden folder around a path of the list; -1 for none.
+func folderOf(list []Hidden, i int) (folder int) {
+	folder = -1
+	for j, h := range list {
+		if j != i && h.Content == nil && h.Path != list[i].Path && disk.Within(h.Path, list[i].Path) &&
+			(folder < 0 || len(h.Path) < len(list[folder].Path)) {
+			folder = j
+		}
+	}
+	return folder
 }
 
 // grant adds a rule to read the file that hide has mounted, unless another file now has its name.
@@ -131,9 +155,10 @@ func (m mounted) coverWith(fd int) error {
 	return unix.MoveMount(m.fd, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// contentFiles returns detached files with the contents of the list, by their index. Kernels
-// before 6.15 copy no part of a detached mount, so that the files' memory is mounted for a moment:
-// on /proc, the only mount point that certainly exists.
+// contentFiles returns detached files with the contents of the list, by their index, and detached
+// folders for the hidden folders around such files. Kernels before 6.15 copy no part of a detached
+// mount, so that the files' memory is mounted for a moment: on /proc, the only mount point that
+// certainly exists.
 func contentFiles(list []Hidden) (files map[int]mounted, err error) {
 	if !slices.ContainsFunc(list, func(h Hidden) bool { return h.Content != nil }) {
 		return nil, nil
@@ -149,20 +174,53 @@ func contentFiles(list []Hidden) (files map[int]mounted, err error) {
 	}
 	defer func() { err = errors.Join(err, unix.Unmount(memory.path, unix.MNT_DETACH)) }()
 	files = map[int]mounted{}
+	paths := map[int]string{}
 	for i, h := range list {
 		if h.Content == nil {
 			continue
 		}
-		path := filepath.Join(memory.path, strconv.Itoa(i))
-		if err := os.WriteFile(path, h.Content, 0o444); err != nil {
+		paths[i] = filepath.Join(memory.path, strconv.Itoa(i))
+		if folder := folderOf(list, i); folder >= 0 {
+			paths[folder] = filepath.Join(memory.path, strconv.Itoa(folder))
+			paths[i] = filepath.Join(paths[folder], strings.TrimPrefix(h.Path, list[folder].Path))
+			if err := os.MkdirAll(filepath.Dir(paths[i]), 0o755); err != nil {
+				return files, err
+			}
+		}
+		if err := os.WriteFile(paths[i], h.Content, 0o444); err != nil {
 			return files, err
 		}
+	}
+	for i, path := range paths {
 		if files[i], err = detach(path); err != nil {
 			delete(files, i)
 			return files, err
 		}
 	}
+	for i, path := range paths {
+		if list[i].Content == nil {
+			if err := closeFolders(path); err != nil {
+				return files, err
+			}
+		}
+	}
 	return files, nil
+}
+
+// closeFolders makes a folder and the folders in it ones that only a privileged process can list.
+// The files in them can be opened by their names.
+func closeFolders(top string) error {
+	var folders []string
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			folders = append(folders, path)
+		}
+		return err
+	})
+	for _, folder := range slices.Backward(folders) {
+		err = errors.Join(err, os.Chmod(folder, 0o111))
+	}
+	return err
 }
 
 // closedFolder returns an empty folder that only a privileged process can list.

@@ -293,8 +293,11 @@ func (p Policy) MayRead(path string) bool {
 		slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return disk.Within(dir, path) })
 }
 
-// hides reports whether the path is hidden, or below a folder that is.
+// hides reports whether the path is hidden, or below a folder that is, and shows no other content.
 func (p Policy) hides(path string) bool {
+	if slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content != nil && h.Path == path }) {
+		return false
+	}
 	return slices.ContainsFunc(p.Hide, func(h Hidden) bool { return h.Content == nil && disk.Within(h.Path, path) })
 }
 
