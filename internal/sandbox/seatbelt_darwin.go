@@ -42,7 +42,7 @@ const UntestedNote = "the sandbox of macOS is unproved: its profile was never te
 // with the program's name.
 func Confined(p Policy, program string, argv []string) (path string, args []string) {
 	p.Read = append(follow(p.Read), follow([]string{program})...)
-	p.Write, p.Protect = follow(p.Write), follow(p.Protect)
+	p.Write, p.Protect = follow(p.Write), followAbove(p.Protect)
 	return seatbelt, append([]string{seatbelt, "-p", Seatbelt(p), "--", program}, argv[1:]...)
 }
 
@@ -54,4 +54,24 @@ func follow(paths []string) (all []string) {
 		}
 	}
 	return all
+}
+
+// followAbove resolves the folders above paths, and keeps links: the targets of protected links are
+// in the list. It ignores missing paths.
+func followAbove(paths []string) (all []string) {
+	for _, path := range paths {
+		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			continue
+		}
+		if path = filepath.Join(folder, filepath.Base(path)); exists(path) {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
