@@ -36,6 +36,9 @@ type planting struct {
 	before, script string
 }
 
+// usersScript makes a script of the user.
+const usersScript = "mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; "
+
 const evilConfig = `evil() { git -C "$1" config core.fsmonitor "$EVIL" 2>/dev/null || git --git-dir="$1" config core.fsmonitor "$EVIL"; }; `
 
 var plantings = []planting{
@@ -165,7 +168,7 @@ var plantings = []planting{
 	},
 	{
 		"a file behind a link of a hook",
-		"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../scripts/pc .git/hooks/pre-commit",
+		usersScript + "ln -s ../../scripts/pc .git/hooks/pre-commit",
 		`cp "$EVIL" scripts/pc; mv scripts s2; mkdir scripts; cp "$EVIL" scripts/pc`,
 	},
 	{
@@ -186,23 +189,24 @@ var plantings = []planting{
 	{
 		"a file behind the link of the configuration",
 		"mkdir conf; mv .git/config conf/c; ln -s ../conf/c .git/config",
-		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >>conf/c; cp -r conf c2; printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c2/c; rm -rf conf; mv c2 conf`,
+		`printf '[core]\nfsmonitor = %s\n' "$EVIL" >>conf/c; cp -r conf c2; ` +
+			`printf '[core]\nfsmonitor = %s\n' "$EVIL" >>c2/c; rm -rf conf; mv c2 conf`,
 	},
 	{
 		"a file behind a link of a submodule's hook",
 		"git -c protocol.file.allow=always submodule --quiet add ../up lib; git commit -qm sub; " +
-			"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../../../scripts/pc .git/modules/lib/hooks/pre-commit",
+			usersScript + "ln -s ../../../../scripts/pc .git/modules/lib/hooks/pre-commit",
 		`cp "$EVIL" scripts/pc`,
 	},
 	{
 		"a file behind a link of a worktree's hook",
 		"cd ..; git clone -q work main && rm -rf work && git -C main worktree add -q -b w ../work && cd work; " +
-			"mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s $PWD/scripts/pc ../main/.git/hooks/pre-commit",
+			usersScript + "ln -s $PWD/scripts/pc ../main/.git/hooks/pre-commit",
 		`cp "$EVIL" scripts/pc`,
 	},
 	{
 		"a file behind a link of a nested repository's hook",
-		"git init -q sub; mkdir scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../../../scripts/pc sub/.git/hooks/pre-commit",
+		"git init -q sub; " + usersScript + "ln -s ../../../scripts/pc sub/.git/hooks/pre-commit",
 		`cp "$EVIL" scripts/pc`,
 	},
 	{
@@ -237,7 +241,8 @@ var plantings = []planting{
 	},
 	{
 		"a file behind a link of hooks elsewhere",
-		"mkdir ../hk scripts; echo '#!/bin/sh' >scripts/pc; chmod +x scripts/pc; ln -s ../work/scripts/pc ../hk/pre-commit; git config --global core.hooksPath ~/hk",
+		usersScript + "mkdir ../hk; ln -s ../work/scripts/pc ../hk/pre-commit; " +
+			"git config --global core.hooksPath ~/hk",
 		`cp "$EVIL" scripts/pc`,
 	},
 	{
@@ -248,11 +253,13 @@ var plantings = []planting{
 	{
 		"hooks of a new repository behind a link",
 		"git config --global core.hooksPath .githooks",
-		`git init -q n; mkdir hk; ln -s ../hk n/.githooks; for h in pre-commit post-index-change; do cp "$EVIL" hk/$h; done`,
+		`git init -q n; mkdir hk; ln -s ../hk n/.githooks; ` +
+			`for h in pre-commit post-index-change; do cp "$EVIL" hk/$h; done`,
 	},
 	{
 		"an absent configuration of the user behind a link",
-		"cp ~/.gitconfig .git/own; git config include.path own; ln -sf work/dot/gitconfig ~/.gitconfig; git config safe.directory '*'",
+		"cp ~/.gitconfig .git/own; git config include.path own; " +
+			"ln -sf work/dot/gitconfig ~/.gitconfig; git config safe.directory '*'",
 		`mkdir dot; printf '[core]\nfsmonitor = %s\n' "$EVIL" >dot/gitconfig`,
 	},
 	{

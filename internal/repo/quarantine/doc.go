@@ -24,7 +24,9 @@
 //   - move.go: changes entries of an inspected folder only
 //   - include.go: files that configurations include
 //   - obeyed.go: files that git obeys by its configuration
+//   - programs.go: programs that commands of a configuration start
 //   - remote.go: whether a remote is on another machine
+//   - targets.go: where links of obeyed paths lead
 //   - unjudged.go: what commands of earlier sessions left
 //   - watch_linux.go: new names in folders, from the kernel
 package quarantine

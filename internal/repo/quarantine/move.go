@@ -230,7 +230,8 @@ func (g *Guard) moveObeyed(obeyed string) {
 		}
 		finding := Finding{
 			Path: path,
-			Why:  "git or another program of the user would run or obey it: a configuration names it, or a link leads to it",
+			Why: "git or another program of the user would run or obey it:" +
+				" a configuration names it, or a link leads to it",
 		}
 		switch moved, err := g.aside(root, rel); {
 		case exchanged(err):

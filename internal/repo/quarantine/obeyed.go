@@ -251,6 +251,9 @@ func (g *Guard) moveNewObeyed() {
 			continue
 		}
 		for _, at := range obeyedPaths(g.area.Configs, top, g.area.Home) {
+			if !strings.HasPrefix(at, top+string(filepath.Separator)) {
+				continue // an absolute path is judged for all repositories
+			}
 			if info, err := os.Stat(at); err != nil || !info.IsDir() { // a file is a word of some command
 				continue
 			}

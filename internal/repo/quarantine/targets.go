@@ -111,8 +111,8 @@ func route(path string) (links []string, target string) {
 
 // obeyedNames are the entries of a repository's folder by which git may run a program. The other
 // entries are data, such as objects and refs.
-const obeyedNames = ` branches commondir config config.worktree gitdir hooks info modules rebase-apply rebase-merge remotes
-	sequencer worktrees `
+const obeyedNames = ` branches commondir config config.worktree gitdir hooks info modules rebase-apply rebase-merge
+	remotes sequencer worktrees `
 
 // isObeyed reports whether git may run a program by an entry of a repository's folder.
 func isObeyed(entry string) bool {

@@ -30,23 +30,35 @@ func TestFollowFindsTargetsAndLinks(t *testing.T) {
 		path                    string
 		existing, absent, onWay string
 	}{
-		"a file":                  {"x", nil, "x", "x", "", ""},
-		"nothing":                 {"", nil, "a/x", "", "a/x", ""},
-		"a link":                  {"x", map[string]string{"l": "x"}, "l", "x", "", "l"},
-		"a chain":                 {"x", map[string]string{"l": "m", "m": "DIR/x"}, "l", "x", "", "l m"},
-		"a dangling link":         {"", map[string]string{"l": "a/x"}, "l", "", "a/x", "l"},
-		"a dangling chain":        {"", map[string]string{"l": "m", "m": "a/x"}, "l", "", "a/x", "l m"},
-		"a link above":            {"a/x", map[string]string{"l": "a"}, "l/x", "a/x", "", "l"},
-		"a link above, dangling":  {"", map[string]string{"l": "a"}, "l/x", "", "a/x", "l"},
-		"up behind a link":        {"a/b/c x a/x", map[string]string{"l": "a/b"}, "l/../x", "a/x", "", "l"},
-		"a link out":              {"", map[string]string{"l": "/usr"}, "l", "", "", "l"},
-		"a loop":                  {"", map[string]string{"l": "m", "m": "l"}, "l", "", "", "l m"},
-		"a folder with links":     {"d/y x", map[string]string{"d/e/l": "../../x"}, "d", "d x", "", "d/e/l"},
-		"links behind links":      {"x d/y", map[string]string{"l": "d", "d/m": "../x"}, "l", "d x", "", "d/m l"},
-		"a folder, dangling":      {"d/y", map[string]string{"d/m": "../x"}, "d", "d", "x", "d/m"},
-		"hooks of a repository":   {"g/refs/x g/objects/x", map[string]string{"g/hooks/h": "../../x"}, "g", "g", "x", "g/hooks/h"},
-		"data of a repository":    {"g/refs/x g/objects/x", map[string]string{"g/objects/l": "../../x", "g/HEAD": "x"}, "g", "g", "", ""},
-		"a submodule":             {"g/refs/x g/objects/x g/modules/a/b/refs/x g/modules/a/b/objects/x", map[string]string{"g/modules/a/b/hooks/h": "DIR/x"}, "g", "g", "x", "g/modules/a/b/hooks/h"},
+		"a file":                 {"x", nil, "x", "x", "", ""},
+		"nothing":                {"", nil, "a/x", "", "a/x", ""},
+		"a link":                 {"x", map[string]string{"l": "x"}, "l", "x", "", "l"},
+		"a chain":                {"x", map[string]string{"l": "m", "m": "DIR/x"}, "l", "x", "", "l m"},
+		"a dangling link":        {"", map[string]string{"l": "a/x"}, "l", "", "a/x", "l"},
+		"a dangling chain":       {"", map[string]string{"l": "m", "m": "a/x"}, "l", "", "a/x", "l m"},
+		"a link above":           {"a/x", map[string]string{"l": "a"}, "l/x", "a/x", "", "l"},
+		"a link above, dangling": {"", map[string]string{"l": "a"}, "l/x", "", "a/x", "l"},
+		"up behind a link":       {"a/b/c x a/x", map[string]string{"l": "a/b"}, "l/../x", "a/x", "", "l"},
+		"a link out":             {"", map[string]string{"l": "/usr"}, "l", "", "", "l"},
+		"a loop":                 {"", map[string]string{"l": "m", "m": "l"}, "l", "", "", "l m"},
+		"a folder with links":    {"d/y x", map[string]string{"d/e/l": "../../x"}, "d", "d x", "", "d/e/l"},
+		"links behind links":     {"x d/y", map[string]string{"l": "d", "d/m": "../x"}, "l", "d x", "", "d/m l"},
+		"a folder, dangling":     {"d/y", map[string]string{"d/m": "../x"}, "d", "d", "x", "d/m"},
+		"hooks of a repository": {
+			"g/refs/x g/objects/x",
+			map[string]string{"g/hooks/h": "../../x"},
+			"g", "g", "x", "g/hooks/h",
+		},
+		"data of a repository": {
+			"g/refs/x g/objects/x",
+			map[string]string{"g/objects/l": "../../x", "g/HEAD": "x"},
+			"g", "g", "", "",
+		},
+		"a submodule": {
+			"g/refs/x g/objects/x g/modules/a/b/refs/x g/modules/a/b/objects/x",
+			map[string]string{"g/modules/a/b/hooks/h": "DIR/x"},
+			"g", "g", "x", "g/modules/a/b/hooks/h",
+		},
 		"a loop of folders":       {"d/y", map[string]string{"d/l": "."}, "d", "d", "", "d/l"},
 		"a name behind no folder": {"x", nil, "x/y", "", "x/y", ""},
 	} {
@@ -62,7 +74,11 @@ func TestFollowFindsTargetsAndLinks(t *testing.T) {
 			for _, c := range []struct {
 				kind, want string
 				got        []string
-			}{{"existing", tt.existing, got.Existing}, {"absent", tt.absent, got.Absent}, {"links", tt.onWay, got.Links}} {
+			}{
+				{"existing", tt.existing, got.Existing},
+				{"absent", tt.absent, got.Absent},
+				{"links", tt.onWay, got.Links},
+			} {
 				if list := strings.ReplaceAll(strings.Join(c.got, " "), dir+"/", ""); list != c.want {
 					t.Errorf("%s: %q, want %q", c.kind, list, c.want)
 				}
@@ -157,5 +173,23 @@ func TestGuardMovesWhatLinksLeadTo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "docs/hooks/x")); err != nil {
 		t.Errorf("the user's folder: %v", err)
+	}
+}
+
+// A hook folder of the user that all repositories have is not moved aside because a command makes
+// a repository.
+func TestGuardLeavesHooksOfAllRepositories(t *testing.T) {
+	dir, home := real(t), real(t)
+	files(t, home, map[string]string{".gitconfig": "[core]\n\thooksPath = " + dir + "/hk\n"})
+	files(t, dir, map[string]string{"hk/pre-commit": ""})
+	g := New()
+	t.Cleanup(func() { _ = g.Close() })
+	area := Area{Look: []string{dir}, Configs: []string{filepath.Join(home, ".gitconfig")}, Home: home}
+	if err := g.Enter(t.Context(), area); err != nil {
+		t.Fatal(err)
+	}
+	files(t, dir, repository("new/.git", ""))
+	if found := g.Check(t.Context()); found != nil {
+		t.Errorf("moved: %v", found)
 	}
 }
