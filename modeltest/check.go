@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -131,5 +130,15 @@ func isObject(raw []byte) bool {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// matches is regexp.MatchString for a pattern of ours.
-func matches(pattern, s string) bool { return regexp.MustCompile(pattern).MatchString(s) }
+// isName reports whether the text has one to limit characters, all of them letters, digits or
+// among more.
+func isName(text, more string, limit int) bool {
+	for _, c := range []byte(text) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(more, c) >= 0:
+		default:
+			return false
+		}
+	}
+	return text != "" && len(text) <= limit
+}

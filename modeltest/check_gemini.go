@@ -133,7 +133,7 @@ func (req *geminiRequest) checkTools() *apiError {
 		for k, f := range t.FunctionDeclarations {
 			at := fmt.Sprintf("* GenerateContentRequest.tools[%d].function_declarations[%d]", i, k)
 			switch {
-			case !matches(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`, f.Name):
+			case !isName(f.Name, "_.:-", 128) || strings.IndexByte("0123456789.:-", f.Name[0]) >= 0:
 				return geminiInvalid(
 					"%s.name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.",
 					at,

@@ -156,7 +156,7 @@ func (req *messagesRequest) checkTools() *apiError {
 			}
 			continue
 		}
-		if !matches(`^[a-zA-Z0-9_-]{1,128}$`, t.Name) {
+		if !isName(t.Name, "_-", 128) {
 			return invalid("tools.%d.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i)
 		}
 		if !isObject(t.Schema) {
@@ -293,7 +293,7 @@ func (s *Server) checkThinking(b messagesBlock, at string) *apiError {
 
 func checkToolUse(b messagesBlock, at string) *apiError {
 	switch {
-	case !matches(`^[a-zA-Z0-9_-]+$`, b.ID):
+	case !isName(b.ID, "_-", len(b.ID)):
 		return invalid("%s.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", at)
 	case b.Name == "":
 		return invalid("%s.tool_use.name: String should have at least 1 character", at)
@@ -306,7 +306,7 @@ func checkToolUse(b messagesBlock, at string) *apiError {
 }
 
 func (s *Server) checkToolResult(b messagesBlock, at string) *apiError {
-	if !matches(`^[a-zA-Z0-9_-]+$`, b.ToolUseID) {
+	if !isName(b.ToolUseID, "_-", len(b.ToolUseID)) {
 		return invalid("%s.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'", at)
 	}
 	parts, _ := list(b.Content)

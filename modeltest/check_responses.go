@@ -189,7 +189,7 @@ func checkName(param, name string) *apiError {
 			len(name),
 		).
 			at(param, "string_above_max_length")
-	case !matches(`^[a-zA-Z0-9_-]+$`, name):
+	case !isName(name, "_-", len(name)):
 		return invalid(
 			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
 			param,

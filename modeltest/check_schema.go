@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // The rules for schemas that an answer is to follow, in the providers' words.
@@ -142,10 +143,10 @@ func openObject(schema map[string]any, context string) string {
 		if schema["additionalProperties"] != false {
 			return context + "), 'additionalProperties' is required to be supplied and to be false."
 		}
-		required := fmt.Sprint(schema["required"], " ")
+		required, _ := schema["required"].([]any)
 		properties, _ := schema["properties"].(map[string]any)
 		for name := range properties {
-			if !matches(`[\[ ]`+name+`[\] ]`, required) {
+			if !slices.Contains(required, any(name)) {
 				return context + "), 'required' is required to be supplied and to be an array including every key in properties. Missing '" + name + "'."
 			}
 		}

@@ -59,7 +59,7 @@ func (s *Server) checkServerTool(m *messagesMessage, b messagesBlock, at string)
 
 // checkServerUse wants each search to have its result, in the same message.
 func checkServerUse(m *messagesMessage, b messagesBlock, at string) *apiError {
-	if !matches(`^srvtoolu_[a-zA-Z0-9_]+$`, b.ID) {
+	if !isServerToolID(b.ID) {
 		return invalid("%s.server_tool_use.id: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'", at)
 	}
 	if !isObject(b.Input) {
@@ -136,4 +136,9 @@ func checkOwn(i int, kind string) *apiError {
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools).
 func searched(m messagesMessage) bool {
 	return slices.ContainsFunc(m.blocks, func(b messagesBlock) bool { return b.Type == "web_search_tool_result" })
+}
+
+func isServerToolID(id string) bool {
+	rest, ok := strings.CutPrefix(id, "srvtoolu_")
+	return ok && isName(rest, "_", len(rest))
 }

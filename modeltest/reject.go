@@ -27,7 +27,7 @@ type Rejection struct {
 
 // Reject adds to [Rules.Rejects] from the next request on.
 func (s *Server) Reject(list ...Rejection) {
-	for {
+	for len(list) > 0 {
 		old := s.rejects.Load()
 		var all []Rejection
 		if old != nil {
