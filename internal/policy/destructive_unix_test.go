@@ -45,11 +45,21 @@ func docsFolder(t *testing.T, added bool) string {
 			t.Fatal(err)
 		}
 	}
-	bash(t, dir, "git init -q && git commit -q --allow-empty -m first && git tag first")
+	bash(t, dir, "git init -q --template= && git commit -q --allow-empty -m first && git tag first")
 	if added {
 		bash(t, dir, "git add docs && git commit -qm docs")
 	}
 	return dir
+}
+
+// copied returns a copy of a directory.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	c := t.TempDir()
+	if err := os.CopyFS(c, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func bash(t *testing.T, dir, script string) {
@@ -133,6 +143,10 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 	runs := noBash == nil && noGit == nil // the tag machine promises both
 	swept := policy.Mode{Name: "auto", Permission: event.Ask}
 	swept.Rules = append(swept.Rules, rule("shell", "", event.Allow))
+	var folders map[bool]string // by whether a repository has the files
+	if runs {
+		folders = map[bool]string{false: docsFolder(t, false), true: docsFolder(t, true)}
+	}
 	for _, script := range spellings(t) {
 		for _, mode := range []policy.Mode{{}, {Name: "accept-edits", Permission: event.Ask}, swept} {
 			if j := sandboxed(t, dir, script, mode); j.Decision != event.Ask || j.Why == "" {
@@ -143,7 +157,7 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 			continue
 		}
 		committed := strings.Contains(script, "git") && !strings.Contains(script, "clean")
-		work := docsFolder(t, committed)
+		work := copied(t, folders[committed])
 		if bash(t, work, script); unchanged(work) == 0 {
 			destroyed++
 		} else if strings.Contains(script, "rm -r") {
