@@ -45,7 +45,7 @@ func (p press) String() string {
 }
 
 // presses are those that are tried at an event: all of them if many sessions are
-// drawn, else one of each key, or fewer.
+// drawn, one of each key if as many as in CI, else one key at every second event.
 func presses(on uint64) []press {
 	const soon, slow = 50 * time.Millisecond, 200 * time.Millisecond
 	escapes := []press{
@@ -58,9 +58,11 @@ func presses(on uint64) []press {
 	switch {
 	case *sessions >= 1000:
 		return append(escapes, breaks...)
-	case !raced:
+	case *sessions >= 200 && !raced:
 		return []press{escapes[on%4], breaks[on%2]}
-	case on%5 == 0:
+	case on%2 == 0 && !raced:
+		return []press{append(escapes, breaks...)[on/2%6]}
+	case on%5 == 0 && raced:
 		return []press{append(escapes, breaks...)[on%6]}
 	}
 	return nil
