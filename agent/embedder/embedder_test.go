@@ -59,7 +59,7 @@ func goTool(t *testing.T, dir string, args ...string) (string, error) {
 // and runs it.
 func TestEmbedder(t *testing.T) {
 	dir := module(t)
-	if out, err := goTool(t, dir, "build", "-o", "embedder", "."); err != nil {
+	if out, err := goTool(t, dir, "build", "-ldflags", "-s -w", "-o", "embedder", "."); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "embedder"), t.TempDir(), t.TempDir())

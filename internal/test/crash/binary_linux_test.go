@@ -27,7 +27,7 @@ var build = sync.OnceValues(func() (settle, error) {
 		return settle{}, err
 	}
 	path := filepath.Join(dir, "settle")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/settle-agent/settle/cmd/settle")
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/settle-agent/settle/cmd/settle")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return settle{path}, fmt.Errorf("cannot build settle: %w\n%s", err, out)

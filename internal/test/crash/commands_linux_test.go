@@ -21,7 +21,7 @@ import (
 )
 
 // fewKills is how often the tests kill whose rounds take several commands of settle.
-const fewKills = 20
+const fewKills = 10
 
 // tree is what a directory has, by path: the kind, the permissions, and the content or the
 // target.

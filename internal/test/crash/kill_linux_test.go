@@ -28,7 +28,7 @@ import (
 
 const (
 	// kills is how often is killed unless CRASHES says otherwise.
-	kills = 150
+	kills = 50
 	// side is how many runs are killed side by side.
 	side = 6
 	// patience is how long what must happen may take. It is no bound that

@@ -25,7 +25,7 @@ func cachingModels() map[string]Wire {
 }
 
 // cachedInCI are the models that only CI plays.
-var cachedInCI = []string{"gpt-5.4", "gpt-4.1", "anthropic/claude-opus-5"}
+var cachedInCI = []string{"gpt-5.4", "gpt-4.1", "gemini-3.8-flash", "anthropic/claude-opus-5"}
 
 // longSteps is how many steps a long session has.
 const longSteps = 40

@@ -37,20 +37,20 @@ func PlayCrashes(s Script, logs *Logs, every int) (Crashes, Report) {
 	w := newWorld(s, logs)
 	w.play()
 	w.verdict()
-	c := w.crashes(1, every)
+	c := w.crashes(1, every, true)
 	return c, w.report()
 }
 
 // crashes opens what a crash would have left, after each event from the one on, and prompts
-// it.
-func (w *world) crashes(from, every int) (c Crashes) {
+// it. With recovering, the recovery crashes too.
+func (w *world) crashes(from, every int, recovering bool) (c Crashes) {
 	for at := from; at <= w.disk.len(); at += every {
 		d := w.disk.first(at)
 		w.probe(d, w.script.Wire)
 		c.Held += w.heldCalls(d)
 		w.holds(d)
 		c.Turns++
-		if from == 1 {
+		if recovering {
 			c.Recoveries += w.recoveries(at)
 		}
 	}
