@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc/codes"
@@ -189,8 +190,11 @@ func unreachable(err error) bool {
 
 // Recover raises all fencing epochs, and sends every task that has not ended to Temporal again.
 // It returns how many tasks that are. What it cannot send, workers do. Schedules that Temporal has
-// lost are created again.
+// lost are created again. If Temporal does not have the namespace, Recover changes nothing.
 func (e *Engine) Recover(ctx context.Context) (tasks int64, err error) {
+	if err := e.checkNamespace(ctx); err != nil {
+		return 0, err
+	}
 	if tasks, err = e.Index.Recover(ctx); err != nil {
 		return 0, err
 	}
@@ -202,4 +206,23 @@ func (e *Engine) Recover(ctx context.Context) (tasks int64, err error) {
 			return tasks, err
 		}
 	}
+}
+
+// checkNamespace returns an error if Temporal does not have the engine's namespace: an empty server has none.
+func (e *Engine) checkNamespace(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	name := e.options.Namespace
+	_, err := e.client.WorkflowService().
+		DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
+	switch {
+	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
+		return fmt.Errorf(
+			"cannot recover: Temporal has no namespace %q; nothing was changed; create it "+
+				"(temporal operator namespace create --namespace %s --retention 24h), then run recover again", name, name,
+		)
+	case err != nil:
+		return fmt.Errorf("cannot recover: cannot ask Temporal for namespace %q: %w; nothing was changed", name, err)
+	}
+	return nil
 }

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/settle-agent/settle/fleet/pgdev/pgtest"
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// TestRecover: an empty server replaces Temporal's. A worker does nothing until recover has
+// TestRecover: an empty server replaces Temporal's. While it has no namespace, recover changes nothing. A worker does nothing until recover has
 // submitted what the database knows, and then every task ends.
 func TestRecover(t *testing.T) {
 	home(t)
@@ -27,6 +29,19 @@ func TestRecover(t *testing.T) {
 	}
 	if out := must(t, "", "status"); !strings.HasPrefix(out, "queued 3,") || strings.Contains(out, "not yet sent") {
 		t.Errorf("%q", out)
+	}
+	const sum = `SELECT sum(epoch) FROM settle_fleet.session`
+	var before, after int64
+	pool := pgtest.Connect(t, os.Getenv(databaseVar))
+	if err := pool.QueryRow(t.Context(), sum).Scan(&before); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := command(t, "", "recover", "--namespace", "lost"); code != codeFailed ||
+		!strings.Contains(errs, `has no namespace "lost"`) || !strings.Contains(errs, "nothing was changed") {
+		t.Errorf("without the namespace: %d, %s", code, errs)
+	}
+	if err := pool.QueryRow(t.Context(), sum).Scan(&after); err != nil || after != before {
+		t.Errorf("without the namespace, the sum of the epochs goes from %d to %d; %v", before, after, err)
 	}
 	if out := must(t, "", "recover"); !strings.HasSuffix(out, "submitted to Temporal again: 3\n") {
 		t.Errorf("%q", out)
