@@ -40,6 +40,8 @@ type Work struct {
 	// is [ErrShutdown], or an [ErrLost] if the task is another worker's. If the task is cancelled,
 	// taskCtx ends with a [*CancelledError].
 	Run func(ctx, taskCtx context.Context, a *Attempt)
+	// Ready, if set, is called once, when the engine can give attempts to the worker.
+	Ready func()
 	// Progress, if set, returns the progress of an attempt as a comparable value. An attempt without
 	// progress for hours goes to another worker.
 	Progress func(taskID string) any

@@ -51,8 +51,7 @@ type work struct {
 	isDraining bool             // the worker ends
 }
 
-// Work implements [fleet.Engine]. It needs Temporal only when it runs turns: while Temporal
-// cannot be reached, it tries again.
+// Work implements [fleet.Engine]. If Temporal becomes unreachable, it tries again.
 func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	k := &work{Work: w, engine: e, slots: newSlots(w.Slots), turns: map[string]*turn{}}
 	worker.SetStickyWorkflowCacheSize(maxCached)
@@ -68,6 +67,9 @@ func (e *Engine) Work(ctx context.Context, w fleet.Work) error {
 	s, err := k.start(ctx, fatal)
 	if err != nil || s == nil {
 		return err
+	}
+	if k.Ready != nil {
+		k.Ready()
 	}
 	select {
 	case <-ctx.Done():

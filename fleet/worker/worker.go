@@ -61,7 +61,9 @@ type Config struct {
 	// Hurry, if set, ends the drain early when it is closed.
 	Hurry <-chan struct{}
 	// Lost is how many workers a task may cost before it has failed; 0 means 10.
-	Lost    int
+	Lost int
+	// Ready, if set, is called once, when the worker can receive tasks.
+	Ready   func()
 	Version string
 	Logger  *slog.Logger
 }
@@ -137,6 +139,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		Drain:    w.config.Drain,
 		Hurry:    w.config.Hurry,
 		Run:      w.attempt,
+		Ready:    w.config.Ready,
 		Progress: w.progress,
 	})
 	return errors.Join(err, w.host.Close(life))

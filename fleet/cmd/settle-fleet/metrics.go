@@ -14,8 +14,11 @@ import (
 )
 
 // serveMetrics has the worker count what it does, and serves that at the address that
-// the flag says until stop is called. Without a host it is this machine's loopback.
-func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.Config) (stop func(), err error) {
+// the flag says until stop is called. Without a host it is this machine's loopback. /ready answers with success once
+// ready is closed.
+func (f *workerFlags) serveMetrics(
+	ctx context.Context, to *fleetOf, c *worker.Config, ready <-chan struct{},
+) (stop func(), err error) {
 	if f.metrics == "" {
 		return func() {}, nil
 	}
@@ -30,7 +33,7 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 		return nil, failed(fmt.Errorf("cannot serve metrics: %w", err))
 	}
 	server := &http.Server{
-		Handler:           metricsRoutes(m.Handler()),
+		Handler:           metricsRoutes(m.Handler(), ready),
 		ReadHeaderTimeout: metricsTimeout,
 		WriteTimeout:      metricsTimeout,
 		IdleTimeout:       metricsTimeout,
@@ -48,12 +51,20 @@ func (f *workerFlags) serveMetrics(ctx context.Context, to *fleetOf, c *worker.C
 }
 
 // metricsRoutes serves the metrics, whose answer queries the database, and /ready, which queries nothing: probes of
-// many workers must not load the database, nor fail while it is away.
-func metricsRoutes(scrape http.Handler) http.Handler {
+// many workers must not load the database, nor fail while it is away. The worker is ready when Temporal gives it tasks,
+// and stays so.
+func metricsRoutes(scrape http.Handler, ready <-chan struct{}) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "ready\n") // the probe may have gone
+		text := "ready\n"
+		select {
+		case <-ready:
+		default:
+			text = "the worker does not take tasks yet\n"
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, text) // the probe may have gone
 	})
 	return mux
 }

@@ -85,9 +85,9 @@ const workerHelp = `Take tasks and run them until a signal comes.
 
 Model, keys, limits and tools are configured as for settle run: the user's
 configuration and the environment of the worker. Calls are allowed unless the
-configuration says otherwise. A task with a call that needs a person gives its worker
-back and is held, until settle-fleet approvals gives the verdict; with --approvals deny,
-such calls are denied.
+configuration says otherwise. A task with a call that needs a person frees its slot and
+is held, until settle-fleet approvals gives the verdict; with --approvals deny, such
+calls are denied.
 
 At SIGTERM or SIGINT the worker takes no more tasks, and lets the turns that run finish.
 Turns that are longer than --drain-timeout end, and other workers continue them. A second
@@ -96,7 +96,8 @@ signal ends all turns at once.
 With --deployment, the workers have versions: Temporal gives them tasks only when their
 version is the current one. This command makes it the current one:
 
-  temporal worker deployment set-current-version --deployment-name NAME --build-id VERSION`
+  temporal worker deployment set-current-version --namespace NAMESPACE \
+    --deployment-name NAME --build-id VERSION`
 
 // gcPercent has the garbage of hundreds of turns collected sooner than Go's default of 100 would: it saves a
 // fifth of a worker's memory. Most of the processor time of a fleet is Temporal's and the database's.
@@ -223,7 +224,12 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 			return exporter.Open(ctx, c)
 		},
 	}
-	stop, err := f.serveMetrics(cmd.Context(), to, &config)
+	ready := make(chan struct{})
+	config.Ready = func() {
+		close(ready)
+		logger.Info("the worker is ready", "worker", config.ID, "slots", f.slots)
+	}
+	stop, err := f.serveMetrics(cmd.Context(), to, &config, ready)
 	if err != nil {
 		return err
 	}
@@ -235,7 +241,6 @@ func (f *workerFlags) run(cmd *cobra.Command, to *fleetOf) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(func() { sweep(cmd.Context(), keeper, logger) }) // ends with the context
-	logger.Info("the worker is ready", "worker", config.ID, "slots", f.slots)
 	return failed(w.Run(cmd.Context()))
 }
 
