@@ -42,7 +42,7 @@ type Logs struct {
 
 // Connect returns a pool of connections to the database that the URL leads to. Its
 // statements are not compiled: they are short, and where the tables have no statistics
-// yet, Postgres takes 50 ms for compiling one that hands tasks out, each time.
+// yet, Postgres takes 50 ms for compiling the one that claims a task, each time.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := ParseConfig(url)
 	if err != nil {

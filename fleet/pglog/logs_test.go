@@ -278,8 +278,14 @@ func TestMigrate(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	if from, to, err := Migrate(t.Context(), pool); err != nil || from != to || to == 0 {
+	if from, to, err := Migrate(t.Context(), pool); err != nil || from != to || to != SchemaNumber() {
 		t.Errorf("%d, %d, %v", from, to, err)
+	}
+	var left int
+	const lease = `SELECT count(*) FROM pg_class WHERE relnamespace = 'settle_fleet'::regnamespace
+		AND relname IN ('worker', 'unit_worker')`
+	if err := pool.QueryRow(t.Context(), lease).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d objects of the lease are left, %v", left, err)
 	}
 }
 
@@ -321,7 +327,9 @@ func TestMigrateLetsWorkersPass(t *testing.T) {
 	if _, _, err := Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), `DROP INDEX settle_fleet.unit_sessions;
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE settle_fleet.worker ();
+		CREATE INDEX unit_worker ON settle_fleet.unit (worker);
+		ALTER TABLE settle_fleet.tenant ADD slots integer, ADD begun integer, ADD next integer;
 		UPDATE settle_fleet.version SET version = version - 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +378,7 @@ func TestVersions(t *testing.T) {
 		migrate string
 	}{
 		"this one":                    {fmt.Sprintf(`version = %d`, known), "", ""},
-		"the one before":              {fmt.Sprintf(`version = %d`, known-1), "", "already exists"},
+		"the one before":              {fmt.Sprintf(`version = %d`, known-1), "", "does not exist"},
 		"too old":                     {`version = 3`, "run settle-fleet migrate", "already exists"},
 		"a newer one":                 {fmt.Sprintf(`version = %d, oldest = %d`, known+1, known), "", ""},
 		"two newer ones":              {fmt.Sprintf(`version = %d, oldest = %d`, known+2, known), "", ""},

@@ -80,7 +80,7 @@ CREATE INDEX unit_queued ON settle_fleet.unit (place) WHERE state = 'queued';
 CREATE UNIQUE INDEX unit_running ON settle_fleet.unit (session) WHERE state = 'running';
 CREATE INDEX unit_worker ON settle_fleet.unit (worker) WHERE state = 'running';
 CREATE INDEX unit_session ON settle_fleet.unit (session, place) WHERE state <> 'ended';
-`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, heldIndexes, sessionTasks}
+`, tenants, workspaces, rates, budgets, identity, order, outbox, schedules, heldIndexes, sessionTasks, contract}
 }
 
 // schedules has the tasks that Temporal's schedules submit.
@@ -106,10 +106,16 @@ const sessionTasks = `
 CREATE INDEX unit_sessions ON settle_fleet.unit (session, place);
 `
 
+// contract drops what was for the lease: programs from oldestProgram on, in which Temporal distributes the tasks, have
+// never used it. Each claim of a task also wrote the index.
+const contract = `
+DROP TABLE settle_fleet.worker;
+DROP INDEX settle_fleet.unit_worker;
+ALTER TABLE settle_fleet.tenant DROP COLUMN slots, DROP COLUMN begun, DROP COLUMN next;
+`
+
 // tenants has tasks belong to one, and counts what each has had: begun is the virtual
-// time at which the last task of the tenant began, and next when the next one may. The columns slots, begun and next,
-// the table worker and the index unit_worker were for the lease, which no program from oldestProgram on uses: the
-// next step that contracts can drop them.
+// time at which the last task of the tenant began, and next when the next one may. A later step drops these columns.
 const tenants = `
 CREATE TABLE settle_fleet.tenant (
 	name    text PRIMARY KEY,
@@ -244,23 +250,23 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (from, to int, err error) 
 
 // VersionError reports that the database's schema does not match this program.
 type VersionError struct {
-	// Found is the schema's version, and Known the one that this program knows or needs.
+	// Found is the schema's number, and Known the one that this program knows or needs.
 	Found, Known int
-	// Oldest is the version of the oldest program that works with the schema, if that is newer
-	// than this one.
+	// Oldest is the number of the oldest program that works with the schema, if that is newer
+	// than this one. settle-fleet --version prints the number of a program.
 	Oldest int
 }
 
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
 		return fmt.Sprintf(
-			"a newer settle-fleet made the database's schema (version %d, for programs of version %d and later; "+
-				"this one knows %d); nothing was changed; use the newer settle-fleet, "+
+			"a newer settle-fleet made the database's schema (number %d, for programs with schema number %d and later; "+
+				"this one has %d); nothing was changed; use the newer settle-fleet, "+
 				"or restore the backup from before its migrate", e.Found, e.Oldest, e.Known,
 		)
 	}
 	return fmt.Sprintf(
-		"the database's schema has version %d, and this settle-fleet needs %d; run settle-fleet migrate", e.Found,
+		"the database's schema has number %d, and this settle-fleet needs %d; run settle-fleet migrate", e.Found,
 		e.Known,
 	)
 }
@@ -284,6 +290,9 @@ func version(ctx context.Context, q querier) (n, oldest int, err error) {
 	}
 	return n, oldest, err
 }
+
+// SchemaNumber returns the number of the newest schema that this program knows: that of its steps.
+func SchemaNumber() int { return len(migrations()) }
 
 // Check refuses a database whose schema this program does not work with.
 func Check(ctx context.Context, pool *pgxpool.Pool) error { return Need(ctx, pool, oldestSchema) }

@@ -57,7 +57,7 @@ func TestTasksFromAFile(t *testing.T) {
 		turns = append(turns, modeltest.Say("Hello from the fleet."))
 	}
 	model := modeltest.NewServer(t, modeltest.Script(turns...))
-	if out := must(t, "", "migrate"); !strings.Contains(out, "had version 0 and has ") {
+	if out := must(t, "", "migrate"); !strings.Contains(out, "had number 0 and has ") {
 		t.Errorf("%q", out)
 	}
 	dir := t.TempDir()

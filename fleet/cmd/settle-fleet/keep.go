@@ -30,11 +30,11 @@ func newMigrate(d *database) *cobra.Command {
 				return failed(err)
 			}
 			if from > to {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema has version %d, of a newer settle-fleet; "+
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema has number %d, of a newer settle-fleet; "+
 					"this one works with it, and changed nothing\n", from)
 				return failed(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema had version %d and has %d\n", from, to)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the schema had number %d and has %d\n", from, to)
 			return failed(err)
 		},
 	}

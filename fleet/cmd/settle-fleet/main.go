@@ -42,6 +42,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/fleet/pglog"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/proc"
 	_ "github.com/settle-agent/settle/internal/proc/early" // supervisors start before all else
@@ -121,7 +122,7 @@ func newRoot() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&d.url, "database", "",
 		"`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
 	d.engine.define(cmd)
-	cmd.SetVersionTemplate("settle-fleet {{.Version}}\n")
+	cmd.SetVersionTemplate(fmt.Sprintf("settle-fleet {{.Version}}\nschema number %d\n", pglog.SchemaNumber()))
 	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { noteFormerFlag(cmd.Flags(), cmd.ErrOrStderr()) }
 	cmd.AddCommand(
 		newDev(&d),

@@ -145,7 +145,7 @@ func TestTwoVersions(t *testing.T) {
 			t.Errorf("older %v: %q: %s%s", older, args, out, errs)
 		}
 	}
-	expect(true, "had version 0", "migrate")
+	expect(true, "had number 0", "migrate")
 	v.works("before-migrate", false)
 	expect(false, "and has ", "migrate")
 	v.works("after-migrate", true)
