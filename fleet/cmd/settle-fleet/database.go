@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,8 +19,35 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// databaseVar names the database where --database does not.
-const databaseVar = "SETTLE_FLEET_DATABASE"
+const (
+	// databaseVar names the database where --database does not.
+	databaseVar = "SETTLE_FLEET_DATABASE"
+	// connectionsVar says how many connections a program has for queries, where the address of the database does
+	// not: other programs that use this address, such as a scaler, do not know pgx's parameter.
+	connectionsVar = "SETTLE_FLEET_CONNECTIONS"
+	// poolParameter is pgx's parameter.
+	poolParameter = "pool_max_conns"
+	// maxConnections is more than any server has.
+	maxConnections = 10_000
+)
+
+// withConnections returns the address of a database with the number of connections that connectionsVar has.
+func withConnections(address, number string) (string, error) {
+	if number == "" || strings.Contains(address, poolParameter) {
+		return address, nil
+	}
+	if n, err := strconv.Atoi(number); err != nil || n < 1 || n > maxConnections {
+		return "", fmt.Errorf("$%s must be a number from 1 to %d, not %q", connectionsVar, maxConnections, number)
+	}
+	separator := " " // of keywords and values
+	if strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") {
+		separator = "?"
+		if strings.Contains(address, "?") {
+			separator = "&"
+		}
+	}
+	return address + separator + poolParameter + "=" + number, nil
+}
 
 // database has the flags that choose the fleet.
 type database struct {
@@ -84,7 +113,11 @@ func (d *database) connect(ctx context.Context) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pglog.Connect(ctx, url)
+	sized, err := withConnections(url, os.Getenv(connectionsVar))
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pglog.Connect(ctx, sized)
 	if err == nil {
 		if err = pool.Ping(ctx); err != nil {
 			pool.Close()

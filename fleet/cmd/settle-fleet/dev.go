@@ -152,7 +152,11 @@ func (f *devFlags) startServers(
 	if program == nil {
 		return url, f.publish(urlFile, url)
 	}
-	address, ui, err := servers.startTemporal(cmd.Context(), *program, f.dir, d.engine.namespace)
+	configured, err := d.engine.configured() // the worker and other commands use this namespace
+	if err != nil {
+		return "", err
+	}
+	address, ui, err := servers.startTemporal(cmd.Context(), *program, f.dir, configured.Namespace)
 	if err != nil {
 		return "", err
 	}

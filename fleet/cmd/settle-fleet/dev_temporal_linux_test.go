@@ -57,6 +57,7 @@ func (d devFleet) server(t *testing.T, text string) int {
 func TestDevKeepsServers(t *testing.T) {
 	home(t)
 	t.Setenv(databaseVar, "")
+	t.Setenv("TEMPORAL_NAMESPACE", "devs") // which its server then has
 	const tasks = 12
 	model := modeltest.NewServer(t, modeltest.Scenario{Turns: []modeltest.Turn{modeltest.Say("done")}, Loop: true})
 	d := startDevProcess(t, "-m", "openai/gpt-5.2", "--base-url", model.OpenAI(), "--slots", "2")

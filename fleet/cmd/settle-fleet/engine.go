@@ -28,11 +28,14 @@ const temporalPrefix = "TEMPORAL_"
 // queueVar names the task queue where --queue does not.
 const queueVar = "SETTLE_FLEET_QUEUE"
 
+// heartbeatVar says how long a turn may be without a heartbeat where --heartbeat-timeout does not.
+const heartbeatVar = "SETTLE_FLEET_HEARTBEAT_TIMEOUT"
+
 // engineFlags say which Temporal runs tasks, and how.
 type engineFlags struct {
 	address, namespace, queue string
-	silence                   time.Duration
-	deployment                string // of worker and dev
+	silence                   time.Duration // 0 if the flag is not given
+	deployment                string        // of worker and dev
 }
 
 func (f *engineFlags) define(cmd *cobra.Command) {
@@ -58,8 +61,9 @@ func (f *engineFlags) define(cmd *cobra.Command) {
 	flags.DurationVar(
 		&f.silence,
 		"heartbeat-timeout",
-		engine.DefaultSilence,
-		"after `DURATION` without a heartbeat of a turn, another worker runs it; for sessions that this command starts",
+		0,
+		"after `DURATION` without a heartbeat of a turn, another worker runs it; for sessions that this command starts; "+
+			"default: $"+heartbeatVar+", else "+engine.DefaultSilence.String(),
 	)
 }
 
@@ -75,12 +79,22 @@ func (f *engineFlags) checkQueue() error {
 	return nil
 }
 
-// check refuses what no engine can have.
-func (f *engineFlags) check() error {
-	if f.silence < minSilence {
-		return fmt.Errorf("--heartbeat-timeout must be at least %s", minSilence)
+// heartbeatTimeout returns the time of the flag, else that of the variable, else the default.
+func (f *engineFlags) heartbeatTimeout() (time.Duration, error) {
+	name, silence := "--heartbeat-timeout", f.silence
+	if text := os.Getenv(heartbeatVar); silence == 0 && text != "" {
+		var err error
+		if silence, err = time.ParseDuration(text); err != nil {
+			return 0, fmt.Errorf("$%s is not a duration such as 6s: %q", heartbeatVar, text)
+		}
+		name = "$" + heartbeatVar
+	} else if silence == 0 {
+		silence = engine.DefaultSilence
 	}
-	return nil
+	if silence < minSilence {
+		return 0, fmt.Errorf("%s must be at least %s", name, minSilence)
+	}
+	return silence, nil
 }
 
 // devTemporal returns the address of the server that settle-fleet dev has started; ""
@@ -107,20 +121,27 @@ func (f *engineFlags) server(configured, devs string, dev bool) string {
 	return cmp.Or(f.address, configured, devs)
 }
 
-// options returns what leads to Temporal.
-func (f *engineFlags) options(dev bool, logger *slog.Logger) (client.Options, error) {
+// configured returns the configuration of Temporal's own tools, with the flag's namespace if there is one.
+func (f *engineFlags) configured() (client.Options, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return o, fmt.Errorf("cannot read Temporal's configuration: %w", err)
+	}
+	o.Namespace = cmp.Or(f.namespace, o.Namespace)
+	return o, nil
+}
+
+// options returns what leads to Temporal.
+func (f *engineFlags) options(dev bool, logger *slog.Logger) (client.Options, error) {
+	o, err := f.configured()
+	if err != nil {
+		return o, err
 	}
 	o.HostPort = f.server(o.HostPort, devTemporal(), dev)
 	if dev && o.HostPort == "" { // what has Temporal's usual port is another one
 		return o, failed(errNoDevTemporal)
 	}
 	o.HostPort = cmp.Or(o.HostPort, client.DefaultHostPort) // errors name it
-	if f.namespace != "" {
-		o.Namespace = f.namespace
-	}
 	o.Logger = log.NewStructuredLogger(slog.New(discardInfo{logger.Handler()}))
 	o.ConnectionOptions.GrpcCompression = engine.Compression()
 	return o, nil
@@ -161,7 +182,8 @@ func (f *engineFlags) open(
 	ctx context.Context, pool *pgxpool.Pool, dev bool, logger *slog.Logger,
 	dial func(context.Context, client.Options) (client.Client, error),
 ) (e *engine.Engine, closeEngine func(), err error) {
-	if err := f.check(); err != nil {
+	silence, err := f.heartbeatTimeout()
+	if err != nil {
 		return nil, nil, err
 	}
 	o, err := f.options(dev, logger)
@@ -173,7 +195,7 @@ func (f *engineFlags) open(
 		return nil, nil, err
 	}
 	return engine.Open(pool, c, engine.Options{
-		Namespace: o.Namespace, Queue: cmp.Or(f.queue, os.Getenv(queueVar)), Silence: f.silence,
+		Namespace: o.Namespace, Queue: cmp.Or(f.queue, os.Getenv(queueVar)), Silence: silence,
 		Deployment: f.deployment, Build: version(), Logger: logger,
 	}), c.Close, nil
 }

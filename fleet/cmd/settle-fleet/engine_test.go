@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/settle-agent/settle/fleet/engine"
 )
 
 // TestKeysOfTemporal: C15, what Temporal's configuration has of keys is known, to be masked.
@@ -87,7 +90,53 @@ func TestQueueWithAColon(t *testing.T) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
-	if err := (&engineFlags{silence: minSilence}).check(); err != nil {
+	if _, err := (&engineFlags{silence: minSilence}).heartbeatTimeout(); err != nil {
 		t.Errorf("a worker: %v", err)
+	}
+}
+
+// TestHeartbeatTimeout: the flag precedes the variable, and the variable the default.
+func TestHeartbeatTimeout(t *testing.T) {
+	for _, c := range []struct {
+		flag     time.Duration
+		variable string
+		want     time.Duration
+		fails    string
+	}{
+		{want: engine.DefaultSilence},
+		{variable: "20s", want: 20 * time.Second},
+		{flag: 10 * time.Second, variable: "20s", want: 10 * time.Second},
+		{variable: "20", fails: `$SETTLE_FLEET_HEARTBEAT_TIMEOUT is not a duration such as 6s: "20"`},
+		{variable: "0s", fails: "$SETTLE_FLEET_HEARTBEAT_TIMEOUT must be at least 1s"},
+		{flag: time.Millisecond, fails: "--heartbeat-timeout must be at least 1s"},
+	} {
+		t.Setenv(heartbeatVar, c.variable)
+		got, err := (&engineFlags{silence: c.flag}).heartbeatTimeout()
+		if got != c.want || (err == nil) != (c.fails == "") || err != nil && err.Error() != c.fails {
+			t.Errorf("%+v: %v, %v", c, got, err)
+		}
+	}
+}
+
+// TestNamespace: the flag precedes the variable, and the variable the file, for clients and for the server of dev.
+func TestNamespace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "temporal.toml")
+	if err := os.WriteFile(file, []byte("[profile.default]\nnamespace = \"file\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", file)
+	for _, c := range []struct{ flag, variable, want string }{
+		{want: "file"}, {variable: "variable", want: "variable"}, {flag: "flag", variable: "variable", want: "flag"},
+	} {
+		t.Setenv("TEMPORAL_NAMESPACE", c.variable)
+		if c.variable == "" { // an empty one would count
+			if err := os.Unsetenv("TEMPORAL_NAMESPACE"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := engineFlags{namespace: c.flag, address: "t:7233"}
+		if o, err := f.configured(); err != nil || o.Namespace != c.want {
+			t.Errorf("%+v: %q, %v", c, o.Namespace, err)
+		}
 	}
 }
