@@ -1,5 +1,6 @@
 // Package index is what Postgres knows of the tasks: a row for each, which says what it is
-// asked to do, where it is, who ran it, and how it ended. The package owns the table task.
+// asked to do, where it is, who ran it, and how it ended. The package owns the
+// tables unit, tenant and schedule.
 //
 //	Accept ─► queued ─► Claim ─► running ─► End ─► ended
 //	  │          ▲                  │

@@ -174,7 +174,7 @@ type Cancellation struct {
 	Queue string
 }
 
-// cancelTasks notes a request of $2 for the end of tasks. Those that no worker has had end at once,
+// cancelTask notes a request of $2 for the end of tasks. Those that no worker has had end at once,
 // with the result $3; those that wait for a person end with what they have.
 const cancelTask = `cancel = coalesce(cancel, $2),
 		state = CASE WHEN state = 'queued' AND attempt = 0 THEN 'ended' ELSE state END,

@@ -142,7 +142,8 @@ func binaries() (programs, error) {
 	}
 	return "", errors.New(
 		"there is no Postgres server on this machine; " +
-			"on Debian and Ubuntu, apt-get install postgresql, or name one with --database",
+			"on Debian and Ubuntu, apt-get install postgresql, or use the database of another machine: " +
+			"settle-fleet worker --database URL",
 	)
 }
 

@@ -76,8 +76,6 @@ func start(o options) (temporal.Server, string, error) {
 			dynamicconfig.MatchingEnableFairness.Key(): true,
 			// Timers may be late by a second otherwise, to spare a database elsewhere.
 			dynamicconfig.TimerProcessorMaxTimeShift.Key(): timerShift,
-			// Fairness keys share the workers among tenants; they are off by default.
-			dynamicconfig.MatchingEnableFairness.Key(): true,
 		}),
 	)
 	if err != nil {
