@@ -218,8 +218,8 @@ func (e *Engine) checkNamespace(ctx context.Context) error {
 	switch {
 	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
 		return fmt.Errorf(
-			"cannot recover: Temporal has no namespace %q; nothing was changed; create it "+
-				"(temporal operator namespace create --namespace %s --retention 24h), then run recover again", name, name,
+			"cannot recover: Temporal has no namespace %q; nothing was changed; create it (temporal operator "+
+				"namespace create --namespace %s --retention 24h), then run recover again", name, name,
 		)
 	case err != nil:
 		return fmt.Errorf("cannot recover: cannot ask Temporal for namespace %q: %w; nothing was changed", name, err)

@@ -260,8 +260,8 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	if e.Found > e.Known {
 		return fmt.Sprintf(
-			"a newer settle-fleet made the database's schema (number %d, for programs with schema number %d and later; "+
-				"this one has %d); nothing was changed; use the newer settle-fleet, "+
+			"a newer settle-fleet made the database's schema (number %d, for programs with schema number %d and "+
+				"later; this one has %d); nothing was changed; use the newer settle-fleet, "+
 				"or restore the backup from before its migrate", e.Found, e.Oldest, e.Known,
 		)
 	}

@@ -62,8 +62,8 @@ func (f *engineFlags) define(cmd *cobra.Command) {
 		&f.silence,
 		"heartbeat-timeout",
 		0,
-		"after `DURATION` without a heartbeat of a turn, another worker runs it; for sessions that this command starts; "+
-			"default: $"+heartbeatVar+", else "+engine.DefaultSilence.String(),
+		"after `DURATION` without a heartbeat of a turn, another worker runs it; for sessions that this command starts"+
+			"; default: $"+heartbeatVar+", else "+engine.DefaultSilence.String(),
 	)
 }
 

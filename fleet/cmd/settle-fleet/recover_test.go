@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// TestRecover: an empty server replaces Temporal's. While it has no namespace, recover changes nothing. A worker does nothing until recover has
-// submitted what the database knows, and then every task ends.
+// TestRecover: an empty server replaces Temporal's. While it has no namespace, recover changes nothing. A worker
+// does nothing until recover has submitted what the database knows, and then every task ends.
 func TestRecover(t *testing.T) {
 	home(t)
 	say := modeltest.Say("Hello.")
