@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -162,6 +164,29 @@ func TestAutoscaling(t *testing.T) {
 	}
 	if env[database["connectionFromEnv"]] != "x" {
 		t.Errorf("workers have no database in %s", database["connectionFromEnv"])
+	}
+	// The scaler's driver would send pool_max_conns of the address to the server, which refuses it.
+	if n, err := strconv.Atoi(env["SETTLE_FLEET_CONNECTIONS"]); err != nil || n < 1 {
+		t.Errorf("the number of connections can only be in the address, which the scaler also uses: %v", err)
+	}
+}
+
+// TestHeartbeatTimeout: all programs that start sessions have the same, because it counts on the one that does.
+func TestHeartbeatTimeout(t *testing.T) {
+	want := ""
+	for _, name := range []string{"worker.yaml", "submit.yaml", "command.yaml"} {
+		for _, c := range containers(pods(t)[name]) {
+			got := ""
+			for _, e := range c.Env {
+				if e.Name == "SETTLE_FLEET_HEARTBEAT_TIMEOUT" {
+					got = e.Value
+				}
+			}
+			want = cmp.Or(want, got)
+			if d, err := time.ParseDuration(got); err != nil || d < time.Second || got != want {
+				t.Errorf("%s: the container %s has %q; others have %q; %v", name, c.Name, got, want, err)
+			}
+		}
 	}
 }
 

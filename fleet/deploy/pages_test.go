@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +47,7 @@ func TestImageIsReplaced(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS("kubernetes")); err != nil {
 		t.Fatal(err)
 	}
-	command := written(t, "fleet-operations.md", "sed -i ", "\n")
+	command := written(t, "fleet-operations.md", "sed -i 's|image: ", "\n")
 	before := len(lines(shell(t, dir, "grep -h 'image: ' *.yaml")))
 	for _, version := range []string{"1.2.3", "1.2.4"} {
 		shell(t, dir, strings.ReplaceAll(command, "1.2.3", version))
@@ -76,6 +77,49 @@ func TestVersionedDeployment(t *testing.T) {
 	args := d.Spec.Template.Spec.Containers[0].Args
 	if !slices.Equal(args[:3], []string{"worker", "--deployment", "settle"}) {
 		t.Errorf("its workers run %q", args)
+	}
+}
+
+// TestTasksAreReplaced: the page's command has a submission use a ConfigMap of its own.
+func TestTasksAreReplaced(t *testing.T) {
+	command := written(t, "fleet-operations.md", `sed "s|{name: settle-tasks`, " |")
+	out := shell(t, "kubernetes", "tasks=settle-tasks-1; "+command)
+	var job batchv1.Job
+	if err := yaml.UnmarshalStrict([]byte(out), &job); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range job.Spec.Template.Spec.Volumes {
+		if v.ConfigMap != nil && v.ConfigMap.Name != "settle-tasks-1" {
+			t.Errorf("the tasks are from %q", v.ConfigMap.Name)
+		}
+	}
+}
+
+// TestConfigurationIsMounted: the page's command mounts the configuration of workers, and git's.
+func TestConfigurationIsMounted(t *testing.T) {
+	out := shell(t, "kubernetes", strings.Replace(
+		written(t, "fleet-operations.md", "sed -i 's|# - {name: config", " worker.yaml"), "-i ", "", 1)+" worker.yaml")
+	var d appsv1.Deployment
+	if err := yaml.UnmarshalStrict([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	mounts := map[string]string{}
+	for _, m := range d.Spec.Template.Spec.Containers[0].VolumeMounts {
+		mounts[m.Name] = m.MountPath
+	}
+	got := map[string]string{}
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		switch {
+		case v.ConfigMap != nil:
+			got[v.ConfigMap.Name] = mounts[v.Name]
+		case v.Secret != nil:
+			got[v.Secret.SecretName] = mounts[v.Name]
+		}
+	}
+	if want := map[string]string{
+		"settle-config": "/home/settle/.config/settle", "settle-git": "/home/settle/.config/git",
+	}; !maps.Equal(got, want) {
+		t.Errorf("the worker mounts %v, want %v", got, want)
 	}
 }
 

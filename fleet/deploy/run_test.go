@@ -168,7 +168,7 @@ func TestKubernetesCommands(t *testing.T) {
 func TestComposeCommands(t *testing.T) {
 	model := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one")))
 	f, address := newFleet(t, model.OpenAI()), temporal.Address(t)
-	p := compose(t, "OPENAI_API_KEY=sk-0123456789abcdefghijkl")
+	p := compose(t, "OPENAI_API_KEY=sk-0123456789abcdefghijkl", "SETTLE_FLEET_PASSWORD=secret")
 	database := server.URL(t)
 	in := func(service string) map[string]string {
 		vars := map[string]string{}
