@@ -111,7 +111,13 @@ func (h *Sessions) choose(ctx context.Context, o *Opened, settings map[string]st
 		return err
 	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.chosen = next
+	o.mu.Unlock()
+	if o.Agent.Session.Ephemeral {
+		return nil
+	}
+	if err := r.KeepChosen(o.ID()); err != nil && o.Agent.Session.Logger != nil {
+		o.Agent.Session.Logger.Warn(err.Error()) // the choice holds while the session is open
+	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -46,6 +47,18 @@ func (r *Resolved) KeepStarted(session string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep the model of session %q for its continuation: %w", session, err)
+	}
+	return nil
+}
+
+// KeepChosen keeps the model and the server that were chosen for a session later, as KeepStarted
+// does. If the choice is the configured model, it forgets an earlier one.
+func (r *Resolved) KeepChosen(session string) error {
+	if r.namedNow() || r.BaseURL != "" || !isFileName(session) || r.DataDir == "" {
+		return r.KeepStarted(session)
+	}
+	if err := os.Remove(StartedFile(r.DataDir, session)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot forget the earlier model of session %q: %w", session, err)
 	}
 	return nil
 }
