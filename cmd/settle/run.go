@@ -53,8 +53,9 @@ Exit codes:
   143  ended by SIGTERM
 
 settle keeps the session; --last continues the last one of this directory. A
-continued session keeps the model and the server that it was started with, unless
-you name another. It does not keep --permission and --sandbox: give them again.`
+continued session keeps the model, the effort and the server that were named for
+it last, by a flag or by a choice such as /model, unless you name another model.
+It does not keep --permission and --sandbox: give them again.`
 
 const runExamples = `  settle run "fix the failing test"
   git diff | settle run "review this"

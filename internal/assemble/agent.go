@@ -90,7 +90,7 @@ func newAgent(o Options) *Agent {
 	}
 }
 
-// KeepStarted keeps the model and the server that the session was started with, for those
+// KeepStarted keeps the model, the server and the effort that the session was started with, for those
 // who continue it and name none.
 func (a *Agent) KeepStarted(session string) error {
 	if a.Session.Ephemeral {

@@ -63,8 +63,9 @@ func (o *Opened) Offered(ctx context.Context) ([]Offered, error) {
 }
 
 // Choose changes the model settings of the session's next turns. The settings override
-// earlier choices; an empty one restores the configured value. Choose only selects the
-// model: it does not check the session's directory again, and the policy stays.
+// earlier choices; an empty one restores the configured value. A continuation of the session keeps
+// the choice, like a copy. Choose only selects the model: it does not check the session's directory
+// again, and the policy stays.
 func (h *Sessions) Choose(ctx context.Context, o *Opened, settings map[string]string) error {
 	err := h.choose(ctx, o, settings)
 	for name := range settings {

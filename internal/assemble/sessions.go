@@ -31,6 +31,8 @@ type SessionSpec struct {
 	Worktree *string
 	// OutsideWorktree has a session that continues work in Dir, not in its git worktree.
 	OutsideWorktree bool
+	// Like is the session whose model, server and effort a new session begins with; empty for none.
+	Like string
 }
 
 // recorded returns the git worktree that the session opens again; nil for none.
@@ -88,7 +90,7 @@ func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Ag
 		}
 	}
 	load := func(given map[string]string) (*config.Resolved, error) { return h.Settings(spec.Dir, given) }
-	if r, spec.Settings, err = r.Continue(id, spec.Settings, load); err != nil {
+	if r, spec.Settings, err = r.Continue(cmp.Or(spec.Like, id), spec.Settings, load); err != nil {
 		return nil, err
 	}
 	o, err := h.options(*spec, r)

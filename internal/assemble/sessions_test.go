@@ -244,6 +244,39 @@ func TestChooseLeavesThePolicyAlone(t *testing.T) {
 	}
 }
 
+// A model and an effort that were chosen for a session stay when it is opened again, and a new session can
+// begin with them.
+func TestChoiceOutlivesItsHost(t *testing.T) {
+	hosts := newHosts(t)
+	hosts.Base.Model = model.Config{}
+	spec := func() assemble.SessionSpec { return assemble.SessionSpec{Dir: t.TempDir()} }
+	first := spec()
+	first.Settings = map[string]string{"model": "chat/first", "base_url": "http://127.0.0.1:1/v1"}
+	opened, err := hosts.Open(t.Context(), "s", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, chosen := range []map[string]string{{"model": "chat/other"}, {"effort": "high"}} {
+		if err := opened.Choose(t.Context(), chosen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hosts.Close(t.Context(), "s", event.Shutdown, "test"); err != nil {
+		t.Fatal(err)
+	}
+	like := spec()
+	like.Like = "s"
+	for id, spec := range map[string]assemble.SessionSpec{"s": spec(), "": like} {
+		opened, err := hosts.Open(t.Context(), id, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := opened.Model(); got.FullName() != "chat/other" || got.Effort != "high" {
+			t.Errorf("session %q was opened with %s, %q", id, got.FullName(), got.Effort)
+		}
+	}
+}
+
 // An error about a chosen model or effort names no flag: the person used none.
 func TestChoiceErrorsNameNoFlag(t *testing.T) {
 	opened, err := newHosts(t).Open(t.Context(), "", assemble.SessionSpec{Dir: t.TempDir()})

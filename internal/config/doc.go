@@ -24,7 +24,7 @@
 //   - document.go: reads and parses one file, bounded
 //   - error.go: errors about settings, models and keys
 //   - keep.go: writes a chosen model and its key to the user's file
-//   - started.go: the model and server that a session was started with
+//   - started.go: the model, server and effort that were named for a session
 //   - preset.go: addresses and keys of cloud services
 //   - key.go: a provider's key, from its variable, file or command
 //   - mcpjson.go: a project's .mcp.json and its recorded trust

@@ -13,30 +13,59 @@ import (
 	"github.com/settle-agent/settle/internal/disk"
 )
 
-// started is the model and the server that a session was started with.
+// started is the model, the server and the effort that were named for a session last.
 type started struct {
 	Model   string `json:"model,omitempty"`
 	BaseURL string `json:"base_url,omitempty"`
+	Effort  string `json:"effort,omitempty"`
 }
 
 // maxStarted bounds the file of a session's start, in bytes.
 const maxStarted = 16 << 10
 
-// StartedFile is the file that keeps which model and server a session was started with.
+// StartedFile is the file that keeps which model, server and effort were named for a session.
 func StartedFile(dataDir, session string) string { return filepath.Join(dataDir, "started", session) }
 
-// KeepStarted keeps the model and the server that a flag or a variable named for a session,
-// for [Resolved.Continue]. It keeps nothing if the address contains a password or a query,
-// which can be a key.
+// KeepStarted keeps the model, the server and the effort that a flag or a variable named for a
+// session, for [Resolved.Continue]. It keeps nothing if the address contains a password or a
+// query, which can be a key. If nothing is named, an earlier choice stays.
 func (r *Resolved) KeepStarted(session string) error {
-	s := started{BaseURL: r.BaseURL}
-	if r.namedNow() {
-		s.Model = r.Model
+	if s, ok := r.toKeep(session); ok && s != (started{}) {
+		return r.keepStarted(session, s)
 	}
-	u, err := url.Parse(s.BaseURL)
-	if s == (started{}) || err != nil || u.User != nil || u.RawQuery != "" || !isFileName(session) || r.DataDir == "" {
+	return nil
+}
+
+// KeepChosen does what KeepStarted does, after a choice during the session. If nothing is named, the
+// configured model was chosen again, and the earlier choice goes.
+func (r *Resolved) KeepChosen(session string) error {
+	s, ok := r.toKeep(session)
+	if ok && s == (started{}) {
+		if err := os.Remove(StartedFile(r.DataDir, session)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("cannot forget the earlier model of session %q: %w", session, err)
+		}
 		return nil
 	}
+	if ok {
+		return r.keepStarted(session, s)
+	}
+	return nil
+}
+
+// toKeep returns what a flag or a variable named for a session; false if it cannot be kept.
+func (r *Resolved) toKeep(session string) (s started, ok bool) {
+	s.BaseURL = r.BaseURL
+	if r.isNamed("model", r.Model) {
+		s.Model = r.Model
+	}
+	if r.isNamed("effort", r.Effort) {
+		s.Effort = r.Effort
+	}
+	u, err := url.Parse(s.BaseURL)
+	return s, err == nil && u.User == nil && u.RawQuery == "" && isFileName(session) && r.DataDir != ""
+}
+
+func (r *Resolved) keepStarted(session string, s started) error {
 	path := StartedFile(r.DataDir, session)
 	data, err := json.Marshal(s)
 	if err == nil {
@@ -51,22 +80,10 @@ func (r *Resolved) KeepStarted(session string) error {
 	return nil
 }
 
-// KeepChosen keeps the model and the server that were chosen for a session later, as KeepStarted
-// does. If the choice is the configured model, it forgets an earlier one.
-func (r *Resolved) KeepChosen(session string) error {
-	if r.namedNow() || r.BaseURL != "" || !isFileName(session) || r.DataDir == "" {
-		return r.KeepStarted(session)
-	}
-	if err := os.Remove(StartedFile(r.DataDir, session)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cannot forget the earlier model of session %q: %w", session, err)
-	}
-	return nil
-}
-
 // Continue returns the settings for the continuation of a session, and what they were
-// resolved from: the given settings with the model and the server that the session was
-// started with, unless a flag or a variable names another model now. It calls load, which
-// resolves given settings, only if there is something to add.
+// resolved from: the given settings with the model, the server and the effort that were named
+// for the session last, unless a flag or a variable names another model now. It calls load,
+// which resolves given settings, only if there is something to add.
 func (r *Resolved) Continue(
 	session string, given map[string]string, load func(map[string]string) (*Resolved, error),
 ) (*Resolved, map[string]string, error) {
@@ -78,9 +95,9 @@ func (r *Resolved) Continue(
 	return next, all, err
 }
 
-// started returns the given settings with those that the session was started with.
+// started returns the given settings with those that were named for the session last.
 func (r *Resolved) started(session string, given map[string]string) map[string]string {
-	if session == "" || r.namedNow() || !isFileName(session) || r.DataDir == "" {
+	if session == "" || r.isNamed("model", r.Model) || !isFileName(session) || r.DataDir == "" {
 		return given
 	}
 	data, _, err := disk.Read(StartedFile(r.DataDir, session), maxStarted)
@@ -98,13 +115,16 @@ func (r *Resolved) started(session string, given map[string]string) map[string]s
 	if s.BaseURL != "" && r.BaseURL == "" {
 		all["base_url"] = s.BaseURL
 	}
+	if s.Effort != "" && !r.isNamed("effort", r.Effort) {
+		all["effort"] = s.Effort
+	}
 	return all
 }
 
-// namedNow reports whether a flag or a variable names the model.
-func (r *Resolved) namedNow() bool {
-	kind := r.Origins["model"].Kind
-	return r.Model != "" && (kind == Flag || kind == Env)
+// isNamed reports whether a flag or a variable names the value of a setting.
+func (r *Resolved) isNamed(setting, value string) bool {
+	kind := r.Origins[setting].Kind
+	return value != "" && (kind == Flag || kind == Env)
 }
 
 // isFileName reports whether an id names a file in a folder, and none elsewhere.

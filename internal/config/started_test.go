@@ -36,6 +36,28 @@ func TestStarted(t *testing.T) {
 			settings{"effort": "low"},
 			settings{"effort": "low", "model": "chat/m", "base_url": "http://127.0.0.1:1/v1"},
 		},
+		{
+			"an effort", nil,
+			settings{"model": "chat/m", "effort": "high"},
+			nil,
+			settings{},
+			settings{"model": "chat/m", "effort": "high"},
+		},
+		{
+			"another effort now", nil,
+			settings{"model": "chat/m", "effort": "high"},
+			nil,
+			settings{"effort": "low"},
+			settings{"model": "chat/m", "effort": "low"},
+		},
+		{"an effort alone", nil, settings{"effort": "high"}, nil, settings{}, settings{"effort": "high"}},
+		{
+			"an effort and another model now", nil,
+			settings{"model": "chat/m", "effort": "high"},
+			nil,
+			settings{"model": "chat/o"},
+			settings{"model": "chat/o"},
+		},
 		{"nothing was named", nil, settings{}, nil, settings{}, settings{}},
 		{"a variable", settings{"SETTLE_MODEL": "chat/v"}, settings{}, nil, settings{}, settings{"model": "chat/v"}},
 		{"another model now", nil, named, nil, settings{"model": "chat/o"}, settings{"model": "chat/o"}},
@@ -62,6 +84,12 @@ func TestStarted(t *testing.T) {
 		if added := !maps.Equal(test.want, test.then); added && (loads != 1 || r == first) || !added && r != first {
 			t.Errorf("%s: the settings were resolved %d times more", test.name, loads)
 		}
+	}
+	if err := load(nil, settings{}).KeepChosen("one"); err != nil { // the configured model was chosen again
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(config.StartedFile(data, "one")); err == nil {
+		t.Error("the session keeps a model after the configured one was chosen again")
 	}
 	if err := load(nil, named).KeepStarted("../elsewhere"); err != nil {
 		t.Error(err)

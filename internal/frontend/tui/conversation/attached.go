@@ -17,7 +17,8 @@ import (
 // attached is a session that another process hosts, seen by its attached client.
 type attached struct {
 	*attach.Session
-	lookups sync.WaitGroup // of prompts; leave waits for them
+	lookups sync.WaitGroup              // of prompts; leave waits for them
+	chose   func(setting, value string) // is called after a choice
 
 	mu      sync.Mutex // guards the fields below
 	prompts []mcp.Command
@@ -67,7 +68,11 @@ func (a *attached) modes() Modes {
 
 // Choose implements [tui.Conversation].
 func (a *attached) Choose(ctx context.Context, setting, value string) error {
-	return a.Session.Choose(ctx, map[string]string{setting: value})
+	err := a.Session.Choose(ctx, map[string]string{setting: value})
+	if err == nil {
+		a.chose(setting, value)
+	}
+	return err
 }
 
 // SetMode implements [tui.Conversation]. An attached client can only tighten the mode.

@@ -15,7 +15,8 @@ import (
 type local struct {
 	*assemble.Opened
 	policy *assemble.Policy
-	note   string // why no process of its own hosts it; may be empty
+	chose  func(setting, value string) // is called after a choice
+	note   string                      // why no process of its own hosts it; may be empty
 }
 
 // Note implements [tui.NotedConversation].
@@ -32,7 +33,11 @@ func (l *local) Effort() string { return l.Opened.Model().Effort }
 
 // Choose implements [tui.Conversation].
 func (l *local) Choose(ctx context.Context, setting, value string) error {
-	return l.Opened.Choose(ctx, map[string]string{setting: value})
+	err := l.Opened.Choose(ctx, map[string]string{setting: value})
+	if err == nil {
+		l.chose(setting, value)
+	}
+	return err
 }
 
 // Mode implements [tui.Conversation].

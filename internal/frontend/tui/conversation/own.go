@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"maps"
 	"net"
 	"sync/atomic"
 
@@ -30,6 +31,10 @@ type HostSpec struct {
 	Worktree *string `json:"worktree,omitempty"`
 	// Outside has the session work in the terminal's directory, not in its git worktree.
 	Outside bool `json:"outside,omitempty"`
+	// Settings were chosen for the session in the terminal, such as the model.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Like is the session whose model a new session begins with; empty for none.
+	Like string `json:"like,omitempty"`
 }
 
 // Modes are the names of a session's mode, and of the mode in which the work on a plan begins.
@@ -81,9 +86,11 @@ func (h HostSpec) Policy(configured assemble.Mode) *assemble.Policy {
 
 // Session returns the session in the working directory, with its policy.
 func (h HostSpec) Session(dir string, policy *assemble.Policy) assemble.SessionSpec {
+	settings := map[string]string{}
+	maps.Copy(settings, h.Settings)
 	return assemble.SessionSpec{
-		Dir: dir, Settings: map[string]string{}, Options: func(o *assemble.Options) { o.Policy = policy },
-		Worktree: h.Worktree, OutsideWorktree: h.Outside,
+		Dir: dir, Settings: settings, Options: func(o *assemble.Options) { o.Policy = policy },
+		Worktree: h.Worktree, OutsideWorktree: h.Outside, Like: h.Like,
 	}
 }
 
@@ -133,7 +140,8 @@ func (s *Sessions) openOwn(ctx context.Context, id string, spec HostSpec, r *con
 	}
 	o := &own{attached: newAttached(client), process: process}
 	s.setRedactor(redact.New(r.Secrets()...))
-	s.keep(o.ID(), known{modes: o.modes})
+	o.chose = func(setting, value string) { s.chose(o.ID(), setting, value) }
+	s.keep(o.ID(), known{modes: o.modes, chosen: spec.Settings})
 	return o, nil
 }
 

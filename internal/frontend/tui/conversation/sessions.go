@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -38,18 +39,26 @@ type Sessions struct {
 	outside      string    // the session that works outside of its git worktree
 	start        StartHost // nil if this process hosts the sessions
 
-	mu       sync.Mutex                  // guards the fields below
-	known    map[string]known            // the sessions that were opened for this terminal
-	copies   map[string]*assemble.Policy // of the sources of copies that were not opened
-	worktree *string                     // name of the git worktree of the next new session; nil for none
+	mu       sync.Mutex        // guards the fields below
+	known    map[string]known  // the sessions that were opened for this terminal
+	copies   map[string]source // of copies that were not opened
+	latest   string            // the session that was opened last; empty for none
+	worktree *string           // name of the git worktree of the next new session; nil for none
 	redactor *redact.Redactor
 }
 
-// known is what is known of the modes of a session, for copies and for its next opening.
+// known is what is known of a session, for copies and for its next opening.
 type known struct {
 	modes   func() Modes
-	policy  *assemble.Policy // nil if another process hosts the session
-	foreign bool             // that process belongs to another terminal or server
+	policy  *assemble.Policy  // nil if another process hosts the session
+	foreign bool              // that process belongs to another terminal or server
+	chosen  map[string]string // settings that were chosen for it in this terminal: the model, the effort
+}
+
+// source is what a copy takes over from the session that was copied.
+type source struct {
+	policy *assemble.Policy // nil if the copy's log decides
+	chosen map[string]string
 }
 
 // Worktrees has each new session work in a git worktree of its own. The first one gets the
@@ -99,7 +108,8 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 			}
 			s.setRedactor(redact.New(resolved.Secrets()...))
 			c := newAttached(client)
-			s.keep(id, known{modes: c.modes, foreign: true})
+			c.chose = func(setting, value string) { s.chose(id, setting, value) }
+			s.keep(id, known{modes: c.modes, foreign: true, chosen: s.chosenFor(id)})
 			return c, nil
 		}
 	}
@@ -131,17 +141,28 @@ func (s *Sessions) openHere(ctx context.Context, id string, spec HostSpec, r *co
 		return nil, err
 	}
 	s.setRedactor(opened.Agent.Redact)
-	s.keep(opened.ID(), known{modes: func() Modes { return modesOf(policy) }, policy: policy})
-	return &local{Opened: opened, policy: policy}, nil
+	s.keep(opened.ID(), known{
+		modes: func() Modes { return modesOf(policy) }, policy: policy, chosen: spec.Settings,
+	})
+	return &local{
+		Opened: opened, policy: policy,
+		chose: func(setting, value string) { s.chose(opened.ID(), setting, value) },
+	}, nil
 }
 
-// spec returns how a session is opened. A session that was open here keeps its mode. For other
-// sessions, the log has whether plan mode is on.
+// spec returns how a session is opened. A session that was open here keeps its mode, and what was
+// chosen for it. For other sessions, the log has whether plan mode is on. A new session begins with
+// the model of the session before.
 func (s *Sessions) spec(id string) HostSpec {
-	spec := HostSpec{ID: id, Worktree: s.nextWorktree(id), Outside: id != "" && id == s.outside}
+	spec := HostSpec{
+		ID: id, Worktree: s.nextWorktree(id), Outside: id != "" && id == s.outside, Settings: s.chosenFor(id),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if source := s.copies[id]; source != nil {
+	if id == "" {
+		spec.Like = s.latest
+	}
+	if source := s.copies[id].policy; source != nil {
 		spec.Copy, spec.Source = true, modesOf(source)
 		return spec
 	}
@@ -165,7 +186,7 @@ func (s *Sessions) spec(id string) HostSpec {
 // one session.
 func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *assemble.Policy {
 	s.mu.Lock()
-	source, before := s.copies[id], s.known[id].policy
+	source, before := s.copies[id].policy, s.known[id].policy
 	s.mu.Unlock()
 	switch {
 	case source != nil:
@@ -183,14 +204,39 @@ func (s *Sessions) keep(id string, k known) {
 	if s.known == nil {
 		s.known = map[string]known{}
 	}
-	s.known[id] = k
+	s.known[id], s.latest = k, id
 	if !k.foreign {
 		delete(s.copies, id)
 	}
 }
 
-// copied keeps the mode of the session for its copy. For a session that was not opened here, the
-// copy's log decides.
+// chose keeps a setting that was chosen for an open session. It is stronger than a flag of the
+// command line, also in copies of the session and in new sessions.
+func (s *Sessions) chose(id, setting, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.known[id]
+	one.chosen = maps.Clone(one.chosen)
+	if one.chosen == nil {
+		one.chosen = map[string]string{}
+	}
+	one.chosen[setting] = value
+	s.known[id] = one
+}
+
+// chosenFor returns the settings that were chosen in this terminal for a session, for the session
+// that it is a copy of, or, for a new session, for the session that was opened last.
+func (s *Sessions) chosenFor(id string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if source, isCopy := s.copies[id]; isCopy {
+		return source.chosen
+	}
+	return s.known[cmp.Or(id, s.latest)].chosen
+}
+
+// copied keeps the mode of the session, and what was chosen for it, for its copy. For a session that
+// was not opened here, the copy's log decides.
 func (s *Sessions) copied(id, fork string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,16 +244,16 @@ func (s *Sessions) copied(id, fork string) {
 	if !ok {
 		return
 	}
-	source := of.policy
-	if source != nil {
-		source = source.Copy() // what changes in the session later does not count
-	} else if source, ok = of.modes().policy(assemble.ModeOf(event.Ask)); !ok {
-		return
+	policy := of.policy
+	if policy != nil {
+		policy = policy.Copy() // what changes in the session later does not count
+	} else if policy, ok = of.modes().policy(assemble.ModeOf(event.Ask)); !ok {
+		policy = nil
 	}
 	if s.copies == nil {
-		s.copies = map[string]*assemble.Policy{}
+		s.copies = map[string]source{}
 	}
-	s.copies[fork] = source
+	s.copies[fork] = source{policy: policy, chosen: of.chosen}
 }
 
 // Close implements [tui.Sessions]. The session of an attached client stays open in its

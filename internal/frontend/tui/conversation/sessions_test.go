@@ -1,13 +1,18 @@
 package conversation
 
 import (
+	"cmp"
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/clienttest"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/tui"
+	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
 )
 
@@ -98,6 +103,67 @@ func TestModesOfHosts(t *testing.T) {
 		policy := tt.spec.Policy(tt.configured)
 		if got, want := modesOf(policy), (Modes{tt.mode, tt.work}); got != want {
 			t.Errorf("%s: the session begins in %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// A model that was chosen in the terminal stays in a copy of the session, in a new session, and when the
+// session is opened again. It is stronger than a flag of the command line.
+func TestModelOfCopies(t *testing.T) {
+	for _, flag := range []string{"", "chat/flag"} {
+		place := clienttest.NewPlace(t)
+		hosts := place.Sessions(script.New(), "terminal")
+		hosts.Base.Model = model.Config{}
+		resolve := hosts.Settings
+		hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+			all := map[string]string{"base_url": "http://127.0.0.1:1/v1"}
+			if flag != "" {
+				all["model"] = flag
+			}
+			maps.Copy(all, given)
+			return resolve(dir, all)
+		}
+		file := filepath.Join(place.Dir, ".config", "settle", "config.toml")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("model = \"chat/configured\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := New(hosts, place.Dir, place.Data, true, false)
+		open := func(s *Sessions, how, id, want string) tui.Conversation {
+			t.Helper()
+			c, err := s.Open(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Model() != want || c.Effort() != "high" && want == "chat/other" {
+				t.Errorf("%s, with the flag %q: %s, %q", how, flag, c.Model(), c.Effort())
+			}
+			return c
+		}
+		c := open(s, "new", "", cmp.Or(flag, "chat/configured"))
+		for setting, value := range map[string]string{"model": "chat/other", "effort": "high"} {
+			if err := c.Choose(t.Context(), setting, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fork, err := s.Fork(t.Context(), c.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open(s, "new after a choice", "", "chat/other")
+		open(s, "a copy", fork, "chat/other")
+		if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
+			t.Fatal(err)
+		}
+		c = open(s, "again", c.ID(), "chat/other")
+		if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
+			t.Fatal(err)
+		}
+		open(New(hosts, place.Dir, place.Data, true, false), "in another process", c.ID(), cmp.Or(flag, "chat/other"))
+		if err := hosts.CloseAll(t.Context(), event.Shutdown, "test"); err != nil {
+			t.Error(err)
 		}
 	}
 }
