@@ -42,7 +42,8 @@ func byNameHere() map[string]string {
 		ordinary = "it looks for what git would find, and refuses links; the sandbox grants nothing behind a folder that commands can change"
 	)
 	return map[string]string{
-		"internal/config/started.go: KeepStarted":                    ours,
+		"internal/config/started.go: keepStarted":                    ours,
+		"internal/config/started.go: KeepChosen":                     ours,
 		"internal/config/started.go: started":                        ours,
 		"internal/client/commands/find.go: read":                     "names for the user; each file is read by Project.ReadFile",
 		"internal/client/image/document.go: Add":                     users,

@@ -22,10 +22,16 @@ type list struct {
 	at      int
 	// answers has the details at the right edge: they are keys. No label is cut.
 	answers bool
+	// ends has the selection stay at the first and the last choice, and not continue at the other end.
+	ends bool
 }
 
 func (l *list) move(n int) {
-	if len(l.choices) > 0 {
+	switch {
+	case len(l.choices) == 0:
+	case l.ends:
+		l.at = min(max(l.at+n, 0), len(l.choices)-1)
+	default:
 		l.at = (l.at + n + len(l.choices)) % len(l.choices)
 	}
 }
@@ -234,6 +240,9 @@ type menu struct {
 	note string
 	// refresh, if set, returns the choices as they have become.
 	refresh func() []choice
+	// home is the id of the choice that changes nothing. If the selected choice is removed, and its group
+	// has no other, this choice is selected instead of a neighbour. It may be empty.
+	home string
 }
 
 // refreshMenu updates the choices. A menu without choices closes.
@@ -246,10 +255,15 @@ func (u *UI) refreshMenu() {
 		u.overlay.menu = nil
 		return
 	}
-	at := m.list.at
+	at, was := m.list.at, m.list.selected()
 	m.narrow()
-	if m.list.at == 0 {
-		m.list.at = max(min(at, len(m.list.choices)-1), 0)
+	if m.list.selected().id == was.id {
+		return
+	}
+	m.list.at = max(min(at, len(m.list.choices)-1), 0)
+	if m.home != "" && m.list.selected().group != was.group {
+		m.words = ""
+		m.selectID(m.home)
 	}
 }
 

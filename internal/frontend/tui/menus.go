@@ -92,7 +92,8 @@ func (u *UI) pickPermission() {
 
 // permissionMenu is the menu of the modes and the rules.
 func (u *UI) permissionMenu(rules []Rule) *menu {
-	m := &menu{title: "Permissions"}
+	now := u.view.conversation.Mode()
+	m := &menu{title: "Permissions", list: list{ends: true}, home: now}
 	for _, name := range permissionModes() {
 		one := choice{id: name, label: event.ModeWords(name), group: "Mode (Enter changes it)"}
 		one.detail = event.ModeEffect(name, u.state().Host.Confinement)
@@ -115,7 +116,7 @@ func (u *UI) permissionMenu(rules []Rule) *menu {
 			u.permissions(one.id)
 		}
 	}
-	return m.selectID(u.view.conversation.Mode())
+	return m.selectID(now)
 }
 
 // revoke takes back an approval for the session, which the menu shows.

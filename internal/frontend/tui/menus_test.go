@@ -197,6 +197,31 @@ func TestPickers(t *testing.T) {
 	})
 }
 
+// After an approval was taken back, the mode in force is selected: Enter changes nothing. The modes do not
+// wrap to the last choice, which allows every call.
+func TestRevokeSelectsModeInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rich{}
+		p, code := newPerson(t, Options{Sessions: r})
+		p.types("/permissions\r")
+		p.sees("› ask")
+		p.types("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B")
+		p.sees("› make test")
+		p.types("\x04")
+		p.sees("› ask")
+		p.types("\r")
+		if r.talk.mode != "ask" || len(r.talk.rules) != 1 {
+			t.Errorf("mode %q, rules %v", r.talk.mode, r.talk.rules)
+		}
+		p.types("/permissions\r")
+		p.types("\x1b[A")
+		p.sees("› ask")
+		p.types("\x1b")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
 // Esc twice where there is nothing to interrupt goes back to before an earlier input,
 // which is in the editor then.
 func TestRewind(t *testing.T) {
