@@ -145,7 +145,11 @@ func (s *textView) show(c transcript.Change) {
 	}
 	switch d := c.Event.Data.(type) {
 	case event.SessionRecovered:
-		s.notice("%s", transcript.RecoveryText(d, c.State))
+		if words := transcript.RecoveryText(d, c.State); d.Kept != "" { // the model does not receive what was cut
+			s.reportNow(words)
+		} else {
+			s.notice("%s", words)
+		}
 	case event.SessionOpened:
 		s.dir, s.permission = d.Dir, permissionText(d)
 		permission := string(d.Permission)

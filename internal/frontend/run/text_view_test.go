@@ -300,6 +300,34 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// A script whose session lost the end of its log is told so, unless it wants errors only.
+func TestCutLogIsReported(t *testing.T) {
+	for _, tt := range []struct {
+		options Options
+		kept    string
+		want    string
+	}{
+		{Options{Format: Plain}, "/data/s.torn-2", "settle: note: the session's log was damaged; the damaged end of its log " +
+			"(1200 bytes) was saved to /data/s.torn-2\n"},
+		{Options{Format: Plain}, "", ""},
+		{Options{Format: Plain, Volume: Quiet}, "/data/s.torn-2", ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		failed := func(err error) { t.Error(err) }
+		stage := oneturn.Stage{Out: stdio.NewOutput(&stdout, failed), Err: stdio.NewOutput(&stderr, failed)}
+		view := newTextView(stage, tt.options)
+		l := newLog(t, view.show)
+		l.write(event.SessionRecovered{CutBytes: 1200, Kept: tt.kept}, event.SessionOpened{Dir: "/w"})
+		view.Last()
+		if err := errors.Join(stage.Out.Close(forever), stage.Err.Close(forever)); err != nil {
+			t.Fatal(err)
+		}
+		if got := stderr.String(); got != tt.want {
+			t.Errorf("kept in %q: %q, want %q", tt.kept, got, tt.want)
+		}
+	}
+}
+
 // A denied call has one row, with the whole reason.
 func TestTextViewShowsDenialOnce(t *testing.T) {
 	output := `"write" was not allowed to run: only tools that change nothing may run. Continue without it, or state ` +
