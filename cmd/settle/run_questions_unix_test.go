@@ -49,7 +49,7 @@ func TestRunNamesHeldCall(t *testing.T) {
 	s := modeltest.NewServer(t, modeltest.Script(appends(""), modeltest.Say("I see.")))
 	model := []string{"-m", "chat/m", "--base-url", s.OpenAI()}
 	cmd, _, shot, _ := openTerminal(t, p, append([]string{"run", "--permission", "ask", "go"}, model...)...)
-	shot.shows(t, "y: allow once")
+	shot.shows(t, "1 allow once (y)")
 	signalled(t, cmd, syscall.SIGHUP)
 	exited(t, cmd, 129)
 	shot.shows(t, "answer it with: settle approvals")

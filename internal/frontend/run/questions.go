@@ -11,6 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // terminalUser answers at the terminal.
@@ -40,6 +41,7 @@ type question struct {
 	withdrawn chan struct{} // closed when the approval has ended
 	why       string        // set before withdrawn is closed
 	entry     *asker.Entry  // the form being filled in; nil before that
+	instead   bool          // the next line is what the model should do instead
 }
 
 // ask puts a question behind the others.
@@ -117,25 +119,15 @@ func (q *question) inputClosed() asker.Answer {
 	return asker.Answer{Verdict: event.Denied, Policy: "input closed", Message: "the input has ended"}
 }
 
-// choices are the answers that there are.
-func (q *question) choices() []string {
-	switch {
-	case asker.IsPlan(q.request):
-		modes := event.PlanModes()
-		return []string{
-			"y: " + event.PlanWords(modes[0]), "s: " + event.PlanWords(modes[1]), "a: " + event.PlanWords(modes[2]),
-			"n: reject it", "or say what to change",
-		}
-	case q.request.Form == nil:
-		all := []string{"y: " + event.Approved.Words()}
-		if !q.request.Once {
-			all = append(all, "s: "+event.ApprovedSession.Words())
-		}
-		return append(all, "n: "+event.Denied.Words(), "e: "+event.ExplainTerm().Words)
-	case q.request.Form.URL != "":
-		return []string{"y: I have opened it", "n: decline"}
+// choices are the answers that there are. Each has the number and the letter of the terminal.
+func (q *question) choices() (all []string) {
+	for _, c := range asker.Choices(q.request, true) {
+		all = append(all, c.String())
 	}
-	return []string{"y: fill it in", "n: decline"}
+	if asker.IsPlan(q.request) {
+		all = append(all, "or say what to change")
+	}
+	return all
 }
 
 // take takes a line, and returns the answer if that is all.
@@ -143,44 +135,35 @@ func (q *question) take(line string) (answer asker.Answer, done bool) {
 	if q.entry != nil {
 		return q.fill(line)
 	}
-	form := q.request.Form
-	if asker.IsPlan(q.request) {
-		return q.answerPlan(strings.TrimSpace(line))
+	line = strings.TrimSpace(line)
+	if q.instead {
+		if q.instead = false; line != "" {
+			return asker.Answer{Verdict: event.Denied, Message: line}, true
+		}
+		q.view.prompt(q.choices()...)
+		return answer, false
 	}
-	switch word := strings.ToLower(strings.TrimSpace(line)); {
-	case (word == "y" || word == "yes") && (form == nil || form.URL != ""):
-		return asker.Answer{Verdict: event.Approved}, true
-	case word == "y" || word == "yes":
+	form := q.request.Form
+	choice, words, ok := asker.Choose(asker.Choices(q.request, true), line)
+	switch {
+	case ok && choice.NeedsWords() && words == "":
+		q.instead = true
+		q.view.prompt("what the model should do instead")
+		return answer, false
+	case ok && choice.Action == keymap.AllowOnce && form != nil && form.URL == "":
 		entry, err := asker.NewEntry(*form)
 		if err != nil {
 			return asker.Answer{Verdict: event.Denied, Message: err.Error()}, true
 		}
 		q.entry = entry
 		return q.next()
-	case (word == "s" || word == "session") && form == nil && !q.request.Once:
-		return asker.Answer{Verdict: event.ApprovedSession}, true
-	case word == "e" && form == nil:
-		return asker.Answer{Verdict: event.Denied, Explain: true}, true
-	case word == "n" || word == "no":
-		return asker.Answer{Verdict: event.Denied}, true
+	case ok:
+		return choice.Answer(words), true
+	case asker.IsPlan(q.request) && len(line) >= minChange: // a shorter one is a typing mistake
+		return asker.Answer{Verdict: event.Denied, Message: line}, true
 	}
 	q.view.prompt(q.choices()...)
 	return answer, false
-}
-
-// answerPlan takes a line about a plan. Words say what to change.
-func (q *question) answerPlan(line string) (asker.Answer, bool) {
-	mode := map[string]int{"y": 0, "yes": 0, "s": 1, "a": 2}
-	switch at, accepts := mode[strings.ToLower(line)]; {
-	case accepts:
-		return asker.Answer{Verdict: event.Approved, Permission: event.PlanModes()[at]}, true
-	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
-		return asker.Answer{Verdict: event.Denied}, true
-	case len(line) < minChange: // a typing mistake
-		q.view.prompt(q.choices()...)
-		return asker.Answer{}, false
-	}
-	return asker.Answer{Verdict: event.Denied, Message: line}, true
 }
 
 // minChange is how many bytes a line has that says what to change in a plan.

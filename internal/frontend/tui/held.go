@@ -43,22 +43,24 @@ func questionsOf(held []event.HeldCall) (out []*event.Approval) {
 	return out
 }
 
-// heldReplies are the answers to the question of a held call.
-func (u *UI) heldReplies(a *event.Approval) []reply {
-	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
-		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
+// heldReplies are the answers to the question of a held call. The last one is selected at first: an Enter
+// that was meant for a prompt runs nothing.
+func (u *UI) heldReplies(a *event.Approval) (all []reply) {
+	question := a.ApprovalRequested
+	question.Once = true // a held call is approved by itself
+	for _, one := range u.repliesOf(a, asker.Choices(question, false)) {
+		switch {
+		case one.action == keymap.DenyExplain: // no turn runs
+			continue
+		case one.action == keymap.AllowOnce && !asker.IsPlan(question):
+			one.words = "allow it and run it now"
+		}
+		all = append(all, one)
 	}
-	later := reply{"", "decide later", func(u *UI, a *event.Approval) {
+	return append(all, reply{"", laterWords, func(u *UI, a *event.Approval) {
 		u.questions.answeredIDs[a.Approval] = true
 		u.showHint("it stays held: \"settle approvals\" lists it")
-	}}
-	if asker.IsPlan(a.ApprovalRequested) {
-		return append(append([]reply{later}, u.acceptReplies()...), refusePlanReplies()...)
-	}
-	return []reply{ // the first one is selected: an Enter that was meant for a prompt runs nothing
-		later,
-		{keymap.AllowOnce, "allow it and run it now", verdict(event.Approved)},
-		{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
-		{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-	}
+	}, asker.NumberStop})
 }
+
+const laterWords = "decide later"

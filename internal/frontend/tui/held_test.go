@@ -41,8 +41,8 @@ func TestInterruptedHeldCallIsAskedAgain(t *testing.T) {
 		}
 		config.WorkDir = "/other"
 		p, code := startPerson(t, host, Options{Sessions: inMemory{host, config}, Session: id, Resume: resumeWords})
-		p.sees("Allow this call?", "decide later")
-		p.types("\x1b2")
+		p.sees("Allow this call?", "1 allow it and run it now", "3 deny", "› 6 decide later")
+		p.types("\x1b1")
 		p.sees("Allow this command?")
 		p.types("\x1b")
 		p.sees("Allow this call?", "decide later")

@@ -88,7 +88,10 @@ func (u *UI) questionHead(a *event.Approval) string {
 // menuOf names the question that a menu is for, and returns the answer that is selected at
 // first: to a question of the model, the one that was given before, or else the default.
 func (u *UI) menuOf(a *event.Approval) (of string, first int) {
-	if !isModelQuestion(a) {
+	switch {
+	case a.Held:
+		return a.Approval, len(u.heldReplies(a)) - 1
+	case !isModelQuestion(a):
 		return a.Approval, 0
 	}
 	q, given := u.current(a)
@@ -139,23 +142,23 @@ func (u *UI) optionReplies(a *event.Approval) (all []reply) {
 		if q.MultiSelect {
 			words = mark(slices.Contains(given.chosen, o.Label)) + words
 		}
-		all = append(all, reply{"", words, func(u *UI, a *event.Approval) { u.choose(a, o.Label) }})
+		all = append(all, reply{"", words, func(u *UI, a *event.Approval) { u.choose(a, o.Label) }, 0})
 	}
 	if q.MultiSelect {
 		all = append(all, reply{keymap.AllowOnce, "continue with these", func(u *UI, a *event.Approval) {
 			u.answerQuestion(a, *given)
-		}})
+		}, 0})
 	}
 	words := "answer in your own words"
 	if given.words != "" {
 		words += ": " + terminal.Short(given.words, maxHelp)
 	}
-	all = append(all, reply{keymap.DenyInstead, words, (*UI).typeWords})
+	all = append(all, reply{keymap.DenyInstead, words, (*UI).typeWords, 0})
 	if u.answeredBefore(a) {
-		all = append(all, reply{"", "back to the question before (←)", (*UI).askBefore})
+		all = append(all, reply{"", "back to the question before (←)", (*UI).askBefore, 0})
 	}
 	return append(all,
-		reply{keymap.Interrupt, "decline to answer", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied) }},
+		reply{keymap.Interrupt, "decline to answer", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied) }, 0},
 	)
 }
 

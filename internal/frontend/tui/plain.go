@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // plain is the frontend for screen readers, and for terminals without cursor movement:
@@ -31,6 +32,7 @@ type plain struct {
 	label        group
 	approvalID   string       // the approval that the choices are for
 	entry        *asker.Entry // of its form; nil while none is filled in
+	instead      bool         // the next line is what the model should do instead
 	code         int
 	done         bool
 	lost         bool // the session ended, and this terminal did not close it
@@ -170,8 +172,8 @@ func (p *plain) line(raw string) {
 	text := strings.TrimSpace(raw)
 	command, argument, ok := p.commandOf(raw)
 	switch {
-	case text == "" && p.entry == nil:
-	case p.approvalID != "" && (p.entry != nil || !ok || command.name == "decline"):
+	case text == "" && p.entry == nil && !p.instead:
+	case p.approvalID != "" && (p.entry != nil || p.instead || !ok || command.name == "decline"):
 		p.answer(text)
 	case ok:
 		command.run(p, argument)
@@ -322,7 +324,7 @@ func spokenText(text string) string {
 func (p *plain) ask() {
 	approvals := p.log.State().OpenApprovals()
 	if len(approvals) == 0 {
-		p.approvalID = ""
+		p.approvalID, p.instead = "", false
 		return
 	}
 	first := approvals[0]
@@ -330,39 +332,35 @@ func (p *plain) ask() {
 		return
 	}
 	p.approvalID = first.Approval
-	last := " 4 " + event.ApprovalAborted.Words() + "."
-	if p.log.State().Running() == nil { // a child in the background asks
-		last = ""
-	}
-	if p.entry = nil; first.Form != nil {
-		how := "1 fill it in."
-		if first.Form.URL != "" {
-			how = "1 I have opened it."
-		}
-		if len(first.Form.Questions) > 0 {
-			p.entry, _ = asker.NewEntry(*first.Form) // questions are always fields
-			p.printf("%s. %s /decline declines.", asker.Headline(first.ApprovalRequested), p.entry.Prompt())
-			return
-		}
-		p.printf("%s. %s 3 decline.%s", asker.Headline(first.ApprovalRequested), how, last)
+	p.entry, p.instead = nil, false
+	if first.Form != nil && len(first.Form.Questions) > 0 {
+		p.entry, _ = asker.NewEntry(*first.Form) // questions are always fields
+		p.printf("%s. %s /decline declines.", asker.Headline(first.ApprovalRequested), p.entry.Prompt())
 		return
 	}
-	if asker.IsPlan(first.ApprovalRequested) {
-		modes := event.PlanModes()
-		p.printf(
-			"Accept this plan? 1 %s. 2 %s. 3 reject it; 3 and words say what to change.%s 5 %s.",
-			event.PlanWords(modes[0]), event.PlanWords(modes[1]), last, event.PlanWords(modes[2]),
-		)
-		return
+	question := "Allow " + first.Title + "?"
+	switch {
+	case first.Form != nil:
+		question = asker.Headline(first.ApprovalRequested) + "."
+	case asker.IsPlan(first.ApprovalRequested):
+		question = asker.Headline(first.ApprovalRequested)
 	}
-	session := fmt.Sprintf(" 2 %s.", event.ApprovedSession.Words())
-	if first.Once {
-		session = ""
+	p.printf("%s %s.", question, spoken(p.choices()))
+}
+
+// spoken are the choices in one line.
+func spoken(choices []asker.Choice) string {
+	var all []string
+	for _, c := range choices {
+		all = append(all, c.String())
 	}
-	p.printf(
-		"Allow %s? 1 %s.%s 3 %s, also 3 and words for the model.%s 5 %s.",
-		first.Title, event.Approved.Words(), session, event.Denied.Words(), last, event.ExplainTerm().Words,
-	)
+	return strings.Join(all, ". ")
+}
+
+// choices are the answers to the question that waits.
+func (p *plain) choices() []asker.Choice {
+	// without a running turn, a child in the background asks
+	return asker.Choices(p.pendingRequest(), p.log.State().Running() != nil)
 }
 
 func (p *plain) answer(text string) {
@@ -376,34 +374,53 @@ func (p *plain) answer(text string) {
 		p.give(answer)
 		return
 	}
-	if form := p.formAsked(); form != nil && text != "3" && text != "4" || p.entry != nil {
+	if p.instead {
+		if p.instead = false; text != "" {
+			answer.Verdict, answer.Message = event.Denied, text
+			p.give(answer)
+		}
+		return
+	}
+	choices := p.choices()
+	choice, words, ok := asker.Choose(choices, text)
+	if form := p.formAsked(); form != nil && choice.Action == keymap.AllowOnce || p.entry != nil {
 		if content, done := p.fill(form, text); done {
 			answer.Verdict, answer.Content = event.Approved, content
 			p.give(answer)
 		}
 		return
 	}
-	verdict, ok := map[string]event.Verdict{"1": event.Approved, "2": event.ApprovedSession, "3": event.Denied}[text]
-	words, message := strings.CutPrefix(text, "3 ")
 	switch {
-	case text == "4":
+	case ok && choice.Action == keymap.Interrupt:
 		p.interrupt()
 		return
-	case p.asksPlan() && (text == "1" || text == "2" || text == "5"):
-		verdict, answer.Permission = event.Approved, event.PlanModes()[map[string]int{"2": 1, "5": 2}[text]]
-	case text == "5":
-		verdict, answer.Explain = event.Denied, true
-	case message:
-		verdict, answer.Message = event.Denied, strings.TrimSpace(words)
-	case verdict == event.ApprovedSession && p.pendingRequest().Once:
-		p.printf("1, 3, 4 or 5? This call can be allowed only once.")
+	case ok && choice.NeedsWords() && words == "":
+		p.instead = true
+		p.printf("What should the model do instead? The next line is for it.")
 		return
 	case !ok:
-		p.printf("1, 2, 3, 4 or 5?")
+		p.printf("%s", p.unclear(choices, text))
 		return
 	}
-	answer.Verdict = verdict
+	got := choice.Answer(words)
+	answer.Verdict, answer.Message, answer.Explain, answer.Permission = got.Verdict, got.Message, got.Explain,
+		got.Permission
 	p.give(answer)
+}
+
+// unclear says which answers there are.
+func (p *plain) unclear(choices []asker.Choice, text string) string {
+	var numbers []string
+	for _, c := range choices {
+		numbers = append(numbers, fmt.Sprint(c.Number))
+	}
+	last := len(numbers) - 1
+	words := strings.Join(numbers[:last], ", ") + " or " + numbers[last] + "?"
+	every := asker.Choices(event.ApprovalRequested{}, false)
+	if c, _, ok := asker.Choose(every, text); ok && c.Action == keymap.AllowSession && p.pendingRequest().Once {
+		words += " This call can be allowed only once."
+	}
+	return words
 }
 
 // pendingRequest returns the question that waits; the zero request if it has ended.
@@ -415,9 +432,6 @@ func (p *plain) pendingRequest() event.ApprovalRequested {
 	}
 	return event.ApprovalRequested{}
 }
-
-// asksPlan reports whether the question that waits is about a plan.
-func (p *plain) asksPlan() bool { return asker.IsPlan(p.pendingRequest()) }
 
 // give gives the answer.
 func (p *plain) give(answer settle.Answer) {

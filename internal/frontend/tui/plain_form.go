@@ -10,15 +10,12 @@ import (
 // formAsked is the form of the question that waits; nil if it has none.
 func (p *plain) formAsked() *event.Form { return p.pendingRequest().Form }
 
-// fill takes a line for the form, and returns the values if that is all.
+// fill begins to fill in the form, or takes a line for it, and returns the values if that is all.
 func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, done bool) {
 	var err error
 	switch {
 	case form == nil: // it has ended
 		p.entry = nil
-		return nil, false
-	case p.entry == nil && text != "1":
-		p.printf("1, 3 or 4?")
 		return nil, false
 	case p.entry == nil:
 		p.entry, err = asker.NewEntry(*form)
@@ -37,7 +34,7 @@ func (p *plain) fill(form *event.Form, text string) (content json.RawMessage, do
 	if p.entry != nil {
 		p.printf("%s /decline declines.", p.entry.Prompt())
 	} else {
-		p.printf("1 fill it in. 3 decline.")
+		p.printf("%s.", spoken(p.choices()))
 	}
 	return nil, false
 }

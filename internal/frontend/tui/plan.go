@@ -6,7 +6,6 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
-	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
 // planMode is the name of plan mode.
@@ -29,24 +28,6 @@ func (u *UI) plan(prompt string) {
 	}, partsOf(prompt), event.Queue, partsOf("/plan "+prompt))
 }
 
-// acceptReplies are the answers that accept a plan, one for each permission of the work. The
-// permission of another process's session is that process's to choose.
-func (u *UI) acceptReplies() (all []reply) {
-	accept := func(mode string) func(*UI, *event.Approval) {
-		return func(u *UI, a *event.Approval) {
-			u.answer(settle.Answer{Approval: a.Approval, Verdict: event.Approved, Permission: mode, By: user})
-		}
-	}
-	if hostOf(u.view.conversation) != "" {
-		return []reply{{keymap.AllowOnce, event.PlanWords(""), accept("")}}
-	}
-	for n, mode := range event.PlanModes() {
-		action := map[int]string{0: keymap.AllowOnce, 1: keymap.AllowSession}[n]
-		all = append(all, reply{action, event.PlanWords(mode), accept(mode)})
-	}
-	return all
-}
-
 // carryOutAnew ends the plan's turn and puts the plan into the editor of a new session, which
 // knows nothing else.
 func carryOutAnew(u *UI, a *event.Approval) {
@@ -65,12 +46,4 @@ func carryOutAnew(u *UI, a *event.Approval) {
 		})
 		return nil
 	})
-}
-
-// refusePlanReplies are the answers that do not accept a plan.
-func refusePlanReplies() []reply {
-	return []reply{
-		{keymap.DenyInstead, "say what to change", (*UI).typeInstead},
-		{keymap.Deny, "reject the plan", func(u *UI, a *event.Approval) { u.verdict(a, event.Denied) }},
-	}
 }

@@ -35,61 +35,77 @@ type filling struct {
 	entry    *asker.Entry
 }
 
-// reply is an answer that a person can choose: its action, its words, and what it does.
+// reply is an answer that a person can choose: its action, its words, and what it does. Its number is
+// its place in the menu if it has none.
 type reply struct {
 	action, words string
 	give          func(u *UI, a *event.Approval)
+	number        int
 }
 
 // replies returns the answers to a question, in the order of the menu.
 func (u *UI) replies(a *event.Approval) (all []reply) {
-	if a.Held {
-		return u.heldReplies(a)
-	}
-	verdict := func(v event.Verdict) func(*UI, *event.Approval) {
-		return func(u *UI, a *event.Approval) { u.verdict(a, v) }
-	}
 	switch {
 	case isModelQuestion(a):
-		return u.optionReplies(a)
-	case a.Form != nil:
-		words := "fill it in"
-		if a.Form.URL != "" {
-			words = "I have opened it"
-		}
-		all = []reply{{keymap.AllowOnce, words, (*UI).begin}, {keymap.Deny, "decline", verdict(event.Denied)}}
-	case asker.IsPlan(a.ApprovalRequested):
-		all = append(u.acceptReplies(), reply{keymap.EditCommand, "edit the plan, then accept it", (*UI).editCommand})
-		if hostOf(u.view.conversation) == "" {
-			all = append(all, reply{"", "carry it out in a new session, which has only the plan", carryOutAnew})
-		}
-		all = append(all, refusePlanReplies()...)
+		all = u.optionReplies(a)
+	case a.Held:
+		all = u.heldReplies(a)
 	default:
-		all = []reply{{keymap.AllowOnce, event.Approved.Words(), verdict(event.Approved)}}
-		if !a.Once {
+		// without a running turn, a child in the background asks
+		all = u.repliesOf(a, asker.Choices(a.ApprovalRequested, u.state().Running() != nil))
+		if _, ok := u.commandOf(a); ok {
+			words := "edit the command, then run it"
+			if asker.IsPlan(a.ApprovalRequested) {
+				words = "edit the plan, then accept it"
+			}
+			all = append(all, reply{keymap.EditCommand, words, (*UI).editCommand, asker.NumberEdit})
+		}
+		if asker.IsPlan(a.ApprovalRequested) && hostOf(u.view.conversation) == "" {
 			all = append(all, reply{
-				keymap.AllowSession, event.ApprovedSession.Words(), verdict(event.ApprovedSession),
+				"", "carry it out in a new session, which has only the plan", carryOutAnew, asker.NumberOther,
 			})
 		}
-		if _, ok := u.commandOf(a); ok {
-			all = append(all, reply{keymap.EditCommand, "edit the command, then run it", (*UI).editCommand})
-		}
-		all = append(all,
-			reply{keymap.Deny, event.Denied.Words(), verdict(event.Denied)},
-			reply{keymap.DenyInstead, event.Denied.Words() + ", and say what to do instead", (*UI).typeInstead},
-			reply{keymap.DenyExplain, event.ExplainTerm().Words, explain},
-		)
 	}
-	if u.state().Running() != nil { // else a child in the background asks
-		stop := func(u *UI, _ *event.Approval) { u.esc() }
-		all = append(all, reply{keymap.Interrupt, event.ApprovalAborted.Words(), stop})
+	for n := range all {
+		if all[n].number == 0 {
+			all[n].number = n + 1
+		}
 	}
 	return all
 }
 
-func explain(u *UI, a *event.Approval) {
+// repliesOf returns the answers of the choices that this client can give.
+func (u *UI) repliesOf(a *event.Approval, choices []asker.Choice) (all []reply) {
+	attached := hostOf(u.view.conversation) != ""
+	for _, c := range choices {
+		one := reply{action: c.Action, words: c.Words, number: c.Number, give: func(u *UI, a *event.Approval) {
+			u.choice(a, c)
+		}}
+		switch {
+		case c.Action == keymap.DenyInstead:
+			one.give = (*UI).typeInstead
+		case c.Action == keymap.Interrupt:
+			one.give = func(u *UI, _ *event.Approval) { u.esc() }
+		case c.Action == keymap.AllowOnce && a.Form != nil:
+			one.give = (*UI).begin
+		case c.Permission == "" || !attached:
+		case c.Number > 1: // the permission of another process's session is that process's to choose
+			continue
+		default:
+			c.Permission, one.words = "", event.PlanWords("")
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// choice gives a choice as the answer.
+func (u *UI) choice(a *event.Approval, c asker.Choice) {
 	u.questions.form = nil
-	u.answer(settle.Answer{Approval: a.Approval, Verdict: event.Denied, Explain: true, By: user})
+	got := c.Answer("")
+	u.answer(settle.Answer{
+		Approval: a.Approval, Verdict: got.Verdict, Explain: got.Explain, Permission: got.Permission, By: user,
+	})
 }
 
 // fill is the form of the question on the screen that is filled in; nil for none.
@@ -200,15 +216,15 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	if !alt && a.Held { // a prompt begins with these keys
 		return false
 	}
-	if do == keymap.AllowSession && a.Once && !a.Held {
+	if (do == keymap.AllowSession || name == "2") && a.Once && !a.Held && a.Form == nil {
 		u.showHint("this call can be allowed only once: %s", u.Keys.Label(keymap.AllowOnce, "1"))
 		return true
 	}
 	n := slices.IndexFunc(replies, func(r reply) bool { return r.action == do && do != "" })
 	if len(name) == 1 && name[0] >= '1' && name[0] <= '9' {
-		n = int(name[0] - '1')
+		n = slices.IndexFunc(replies, func(r reply) bool { return r.number == int(name[0]-'0') })
 	}
-	if n < 0 || n >= len(replies) || filling && replies[n].action != keymap.Deny {
+	if n < 0 || filling && replies[n].action != keymap.Deny {
 		return false
 	}
 	replies[n].give(u, a)
@@ -232,15 +248,15 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 		q.menuOf, q.menu.at = of, first
 	}
 	q.menu.choices, q.menu.answers = q.menu.choices[:0], true
-	for n, r := range replies {
+	for _, r := range replies {
 		key := u.Keys.Label(r.action, "")
 		switch typed := (a.Held || !u.input.editor.empty()) && r.action != keymap.Interrupt; {
 		case typed && utf8.RuneCountInString(key) == 1:
 			key = "Alt-" + key
 		case typed:
-			key = fmt.Sprint("Alt-", n+1)
+			key = fmt.Sprint("Alt-", r.number)
 		}
-		label := fmt.Sprintf("%d %s", n+1, r.words)
+		label := fmt.Sprintf("%d %s", r.number, r.words)
 		q.menu.choices = append(q.menu.choices, choice{id: r.action, label: label, detail: key})
 	}
 	q.menu.at = min(q.menu.at, len(replies)-1)
@@ -322,7 +338,7 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	words := ""
 	if form := u.fill(); form != nil {
 		words = terminal.OneLine(form.entry.Prompt()) + "  Enter takes it  Alt-" +
-			u.Keys.Label(keymap.Deny, "2") + " decline"
+			u.Keys.Label(keymap.Deny, "3") + " decline"
 	}
 	if t := u.typing(); t != nil {
 		words = t.help()

@@ -51,7 +51,7 @@ func TestQuestionMenu(t *testing.T) {
 	for name, tc := range map[string]struct{ keys, sees, sent string }{
 		"enter":   {"\r", `│ ran {"command":"rm -r <docs>"`, "ran"},
 		"arrows":  {"\x1b[B \x1b[B \x1b[B \x1b[A \x1b[A \x1b[A \r", "✓ $ rm -r <docs>", "ran"},
-		"number":  {"4", "✗ $ rm -r <docs>  denied", "The user did not allow"},
+		"number":  {"3", "✗ $ rm -r <docs>  denied", "The user did not allow"},
 		"instead": {"i use_git\r", "│ Message to the model: use git", "They said: use git"},
 		"explain": {"e", "│ The model explains the effects first.", "They said: Do not make this call yet."},
 		"edit": {
@@ -65,7 +65,10 @@ func TestQuestionMenu(t *testing.T) {
 			for n, v := range []event.Verdict{event.Approved, event.ApprovedSession} {
 				p.sees([]string{"1 ", "2 "}[n] + v.Words())
 			}
-			p.sees("Allow this command?", "› 1", "7 "+event.ApprovalAborted.Words(), "  Esc")
+			p.sees(
+				"Allow this command?", "› 1", "3 deny", "6 "+event.ApprovalAborted.Words(), "  Esc",
+				"7 edit the command, then run it",
+			)
 			for key := range strings.SplitSeq(tc.keys, " ") {
 				p.types(strings.ReplaceAll(key, "_", " "))
 			}
@@ -182,7 +185,7 @@ func TestDraftWaitsForAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code, m := newAskingPerson(t, 1)
 		p.types("\x1b[200~my draft\x1b[201~") // pasted: keys would answer
-		p.sees("1 allow once", "Alt-y", "3 edit the command, then run it", "Alt-3")
+		p.sees("1 allow once", "Alt-y", "7 edit the command, then run it", "Alt-7")
 		p.types("\x1bi")
 		p.misses("> my draft")
 		p.types("yes, sync it\r")
@@ -218,10 +221,12 @@ func TestQuestionOfSingleCall(t *testing.T) {
 			WorkDir: "/w", Judge: judge, Attended: true, Tools: []tool.Tool{echoShell{}},
 		})
 		p.types("go\r")
-		p.sees("An approval covers no other call: it can change", "1 allow once", "2 edit the command")
+		p.sees("An approval covers no other call: it can change", "1 allow once", "3 deny", "7 edit the command")
 		p.misses("for the session")
-		p.types("s")
-		p.sees("this call can be allowed only once: y")
+		for _, key := range []string{"s", "2"} {
+			p.types(key)
+			p.sees("this call can be allowed only once: y")
+		}
 		p.types("y")
 		p.sees("allowed once: $ make", "✓ $ make")
 		p.types("\x04")
@@ -240,7 +245,8 @@ func TestPlainQuestionOfSingleCall(t *testing.T) {
 		sessions.config.Judge = func() (settle.Judge, error) { return singleCalls{}, nil }
 		sessions.config.Attended, sessions.config.Tools = true, []tool.Tool{echoShell{}}
 		in := io.MultiReader(
-			&typedLines{lines: "go\n"}, &typedLines{lines: "2\n"}, &typedLines{lines: "1\n"}, &typedLines{},
+			&typedLines{lines: "go\n"}, &typedLines{lines: "2\n"}, &typedLines{lines: "s\n"},
+			&typedLines{lines: "y\n"}, &typedLines{},
 		)
 		code, err := RunPlain(t.Context(), in, &out, 80, o)
 		if code != 0 || err != nil {
@@ -249,7 +255,7 @@ func TestPlainQuestionOfSingleCall(t *testing.T) {
 		if err := host.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, want := range []string{"1 allow once. 3 deny", "This call can be allowed only once.", "allowed once"} {
+		for _, want := range []string{"1 allow once (y). 3 deny (n)", "This call can be allowed only once.", "allowed once"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, out.String())
 			}
