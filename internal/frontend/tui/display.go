@@ -27,8 +27,8 @@ type display struct {
 
 	// shown describes the last frame that the terminal accepted: a key refers to it.
 	shown moment
-	// approvalSince is when the approval in shown appeared.
-	approvalSince time.Time
+	// approvalSince is when the approval in shown appeared, and approvalEnded when one disappeared last.
+	approvalSince, approvalEnded time.Time
 }
 
 // draw shows a frame, unless the terminal is still busy with the last one: then
@@ -85,6 +85,9 @@ func (u *UI) moment() moment {
 func (u *UI) note(m moment) {
 	if m.approval != u.display.shown.approval || m.session != u.display.shown.session {
 		u.display.approvalSince = time.Now()
+		if u.display.shown.approval != "" {
+			u.display.approvalEnded = u.display.approvalSince
+		}
 	}
 	u.display.shown, u.interrupts.pending = m, u.interrupts.pending && m.turn == ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/settle-agent/settle"
@@ -27,6 +28,7 @@ type questions struct {
 	held        heldQuestions     // the questions of held calls
 	menu        list              // the answers to the question
 	menuOf      string            // the question that the menu is for
+	keys        []reply           // the answers in the menu that have keys without Alt
 }
 
 // filling is a form that is filled in, in the editor's place.
@@ -187,6 +189,9 @@ func (u *UI) answerKey(k terminal.Key) bool {
 		u.typingKey(a, k)
 		return true
 	}
+	if u.isLate(a, k) {
+		return true
+	}
 	if a == nil || !u.onScreen(a) {
 		return false
 	}
@@ -231,6 +236,23 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	return true
 }
 
+// isLate reports whether a key was meant for a question that has just disappeared: a person who answers
+// sees its end a moment later. Such a key is no text.
+func (u *UI) isLate(a *event.Approval, k terminal.Key) bool {
+	d, now := &u.display, ""
+	if a != nil {
+		now, _ = u.menuOf(a)
+	}
+	isOnScreen := d.shown.approval != "" && d.shown.approval != now // the frame without it is under way
+	if !isOnScreen && time.Since(d.approvalEnded) >= askDelay || !u.input.editor.empty() {
+		return false
+	}
+	do := u.Keys.Action(keymap.Answer, k.Name)
+	return k.Name == "enter" || (&list{}).key(k.Name) || slices.ContainsFunc(u.questions.keys, func(r reply) bool {
+		return r.action == do && do != "" || k.Name == fmt.Sprint(r.number)
+	})
+}
+
 // selectReply moves in the menu of answers, or gives the selected one.
 func (u *UI) selectReply(a *event.Approval, replies []reply, key string) bool {
 	menu := u.answerMenu(a, replies)
@@ -247,7 +269,10 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	if of, first := u.menuOf(a); q.menuOf != of {
 		q.menuOf, q.menu.at = of, first
 	}
-	q.menu.choices, q.menu.answers = q.menu.choices[:0], true
+	q.menu.choices, q.menu.answers, q.keys = q.menu.choices[:0], true, nil
+	if !a.Held {
+		q.keys = replies
+	}
 	for _, r := range replies {
 		key := u.Keys.Label(r.action, "")
 		switch typed := (a.Held || !u.input.editor.empty()) && r.action != keymap.Interrupt; {

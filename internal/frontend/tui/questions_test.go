@@ -109,6 +109,31 @@ func TestAnswerIsShown(t *testing.T) {
 	}
 }
 
+// A key that comes just after the end of a question is no text, also if another question follows.
+func TestLateAnswerKeyIsNoText(t *testing.T) {
+	for _, calls := range []int{1, 2} {
+		for _, key := range []string{"y", "n", "1", "3", "\x1b[A", "\r"} {
+			synctest.Test(t, func(t *testing.T) {
+				p, code, _ := newAskingPerson(t, calls)
+				if _, err := p.to.Write([]byte("y")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+				p.types(key)
+				p.misses("> y", "> n", "> 1", "> 3", "> go")
+				if calls == 2 {
+					p.sees("1 allow once")
+					p.types("n")
+				}
+				p.types("yes")
+				p.sees("> yes")
+				p.types("\x03\x04")
+				p.left(code, 0)
+			})
+		}
+	}
+}
+
 // A command that the person edited is the one that the answer, the call's row and the transcript show.
 func TestEditedAnswerIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	// quitDelay is how long a first Ctrl-C waits for the second one that quits.
 	quitDelay = time.Second
 	// askDelay is how long a question must be visible before a key answers it: earlier keys
-	// were typed for something else.
+	// were typed for something else. For as long after its end, the keys of its answers are no text.
 	askDelay = 400 * time.Millisecond
 	// closeTimeout bounds the end of a session.
 	closeTimeout = 1500 * time.Millisecond
