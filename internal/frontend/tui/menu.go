@@ -234,9 +234,10 @@ type menu struct {
 	preview func(choice) []string
 	// sample, if set, returns rows below the choices, and the palette in which the live region is drawn.
 	sample func(choice) ([]terminal.Line, terminal.Palette)
-	// escape is what Esc does, such as "goes back"; empty if it closes the menu.
-	escape string
-	// note describes further keys.
+	// enter is what Enter does, such as "edits it"; empty if it chooses. escape is what Esc does, such as
+	// "goes back"; empty if it closes the menu.
+	enter, escape string
+	// note is a clause about further keys or about the choice.
 	note string
 	// refresh, if set, returns the choices as they have become.
 	refresh func() []choice
@@ -388,11 +389,11 @@ func twoSpaces() terminal.Indent { return terminal.Indent{First: spaces(2), Rest
 
 // help describes the keys, and reports whether the note has room in the row of the title.
 func (m *menu) help(width int) (text string, fits bool) {
-	text = "  Enter chooses, Esc " + cmp.Or(m.escape, "closes")
+	text = "  Enter " + cmp.Or(m.enter, "chooses") + ", Esc " + cmp.Or(m.escape, "closes")
 	if m.note == "" {
 		return text, true
 	}
-	withNote := text + ", " + m.note
+	withNote := text + "; " + m.note
 	if terminal.TextWidth(asLabel(m.title)+withNote) > width {
 		return text, false
 	}

@@ -191,7 +191,7 @@ func (u *UI) previewOf(id string, known map[string][]string) []string {
 
 // pickQueued shows the inputs that wait, to be edited or withdrawn.
 func (u *UI) pickQueued(string) {
-	m := &menu{title: "Queue", note: "to edit it; Ctrl-D withdraws"}
+	m := &menu{title: "Queue", enter: "edits it", note: "Ctrl-D withdraws it"}
 	m.refresh = func() (all []choice) {
 		waiting := u.state().Waiting
 		for _, group := range []string{"joins the next request", "waits for the end", heldWords} {

@@ -235,7 +235,7 @@ func TestRewind(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		p.types("\x1b")
-		p.sees("  first", "› second", "Go back to before: ")
+		p.sees("  first", "› second", "Go back to before:  Enter chooses, Esc closes", "the session stays as it is")
 		p.types("\x1b[A\r")
 		p.sees("$ make")
 		if !slices.Equal(r.forked, []string{"t000001leave"}) {
@@ -300,6 +300,7 @@ func TestRewindFiles(t *testing.T) {
 			p.types("/rewind\r")
 			p.types("\r")
 			p.sees(
+				"Go back:  Enter chooses, Esc closes", "the files as they are now are copied first",
 				"· restore a.go", "· keep b.go (changed since)", "· $ make", "› and restore 1 file",
 				"  and leave the files as they are",
 			)
@@ -332,6 +333,7 @@ func TestQueue(t *testing.T) {
 		p.types("three\t")
 		p.types("/queue\r")
 		p.sees("Joins the next request", "› three", "Waits for the end", "  one", "  two")
+		p.sees("Queue:  Enter edits it, Esc closes; Ctrl-D withdraws it")
 		p.types("\x1b[B\x04")
 		p.sees("Queue: ", "  three", "› two")
 		p.misses("  one")

@@ -90,7 +90,7 @@ func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 		return
 	}
 	m := &menu{
-		title: "Go back", note: "what is there is copied first",
+		title: "Go back", note: "the files as they are now are copied first",
 		pick: func(one choice) { u.goBack(source, p, rewind.Files(one.id), draft) },
 	}
 	m.all = []choice{
