@@ -169,8 +169,7 @@ func (t *turn) change(
 	}
 	c.Tokens = max(p.Before-p.Freed(history.Tokens(summary+text)), 0)
 	c.Why = fmt.Sprintf(
-		"the conversation was compacted, since %s: about %d tokens became %d", triggerReason(trigger), c.Before,
-		c.Tokens,
+		"the conversation was compacted%s: about %d tokens became %d", triggerReason(trigger), c.Before, c.Tokens,
 	)
 	return c, nil
 }
@@ -178,11 +177,11 @@ func (t *turn) change(
 func triggerReason(t event.Trigger) string {
 	switch t {
 	case event.TriggerRequest:
-		return "a client requested it"
+		return " on request"
 	case event.TriggerOverflow:
-		return "the provider refused the request as too long"
+		return ", since the provider refused the request as too long"
 	}
-	return "the model's window was nearly full"
+	return ", since the model's window was nearly full"
 }
 
 // digest returns the facts that the compaction keeps. It checks files, so it works on a

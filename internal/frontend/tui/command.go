@@ -321,14 +321,12 @@ func (u *UI) compact(string) {
 		u.showHint("compacts the history after this turn")
 	}
 	go u.guarded(func() { // ends with the compaction, which ends in time when it is interrupted (C9)
-		got, err := c.Compact(u.ctx, user)
+		_, err := c.Compact(u.ctx, user)
 		var ended *event.Cause
 		switch {
 		case u.ctx.Err() != nil, errors.As(err, &ended): // the log reports it
 		case err != nil:
 			u.send(func() { u.showHint("%v", err) })
-		case got.After == 0:
-			u.send(func() { u.showHint("there is nothing to compact") })
 		}
 	})
 }

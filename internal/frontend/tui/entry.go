@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -531,6 +532,12 @@ func (d *diffColors) style(line string) terminal.Style {
 	return terminal.Style{}
 }
 
+// isEmptyCompaction reports whether the turn should have compacted the history, and had nothing to do.
+func isEmptyCompaction(t *event.Turn) bool {
+	return t.Start.Purpose == event.Compaction && t.Cause.Outcome == event.Completed &&
+		!slices.ContainsFunc(t.Changes, func(c event.Epoch) bool { return c.Change == event.ChangeCompacted })
+}
+
 // endEntry is the outcome and the cost of a turn.
 func endEntry(t *event.Turn) entry {
 	elapsed := span(t.EndedAt.Sub(t.StartedAt))
@@ -542,6 +549,9 @@ func endEntry(t *event.Turn) entry {
 		words, mark, style = "you closed the session after "+elapsed, "■ ", warning()
 	case t.Cause.Outcome == event.Aborted:
 		words, mark, style = terminal.OneLine(transcript.AfterWords(t.Cause, elapsed)), "■ ", warning()
+	}
+	if isEmptyCompaction(t) {
+		words = "there was nothing to compact"
 	}
 	words = strings.Join(append([]string{words}, transcript.SpentIn(t)...), " · ")
 	text := faint()

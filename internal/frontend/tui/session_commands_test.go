@@ -101,3 +101,15 @@ func TestSessionScreens(t *testing.T) {
 		}
 	}
 }
+
+// A compaction that finds nothing to do says so in the row of its turn.
+func TestEmptyCompactionSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, code := newPerson(t, Options{})
+		p.types("/compact\r")
+		p.types("a")
+		p.sees("✓ there was nothing to compact")
+		p.types("\x03\x04")
+		p.left(code, 0)
+	})
+}
