@@ -60,8 +60,11 @@ func ModeOf(p event.Permission) Mode {
 	return Modes()[0]
 }
 
-// ModeNamed returns the mode of Modes with the name.
+// ModeNamed returns the mode of Modes with the name. "deny", the value of the setting, is read-only.
 func ModeNamed(name string) (Mode, error) {
+	if name == string(event.Deny) {
+		return ModeOf(event.Deny), nil
+	}
 	var names []string
 	for _, m := range Modes() {
 		if m.Name == name {

@@ -238,3 +238,16 @@ func TestReviewedTurn(t *testing.T) {
 		}
 	}
 }
+
+// The setting "deny" and the mode "read-only" are accepted for each other.
+func TestPermissionAndModeAcceptEachOther(t *testing.T) {
+	if m, err := ModeNamed("deny"); err != nil || m.Name != "read-only" {
+		t.Errorf("the mode deny is %q, %v", m.Name, err)
+	}
+	r, err := config.Load(config.Input{
+		Dir: t.TempDir(), Flags: map[string]string{"permission": "read-only"}, Getenv: func(string) string { return "" },
+	})
+	if err != nil || r.Permission != event.Deny {
+		t.Errorf("the permission read-only is %q, %v", r.Permission, err)
+	}
+}

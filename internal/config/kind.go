@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -51,10 +52,27 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 }
 
 // permission is the permission of sessions. If the user sets none, frontends ask or allow: a
-// project that says "review" could loosen the one, so that it counts as looser.
+// project that says "review" could loosen the one, so that it counts as looser. "read-only", the name of
+// the mode, is "deny".
 func permission(key string, field func(*Settings) *event.Permission) *setting {
 	options := []string{string(event.Allow), string(event.Review), string(event.Ask), string(event.Deny)}
 	k := choice(key, field, options...)
+	set := k.set
+	k.set = func(s *Settings, value any) error {
+		if value == "read-only" {
+			value = string(event.Deny)
+		}
+		err := set(s, value)
+		switch {
+		case err == nil:
+			return nil
+		case value == "accept-edits":
+			return errors.New("\"accept-edits\" is a mode of a session: choose it in the terminal or on the page")
+		case value == "plan":
+			return errors.New("\"plan\" is a mode of a session: --plan begins it")
+		}
+		return err
+	}
 	looseness := k.looseness
 	k.looseness = func(s *Settings) float64 {
 		if *field(s) == "" {
