@@ -89,7 +89,7 @@ func (s *streams) sessionIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.
 	if err != nil {
 		return nil, how
 	}
-	list, err := store.List(ctx, r.DataDir, catalogue.Query{Limit: maxSessions})
+	list, err := store.Titled(ctx, r.DataDir, catalogue.Query{Limit: maxSessions})
 	if err != nil {
 		return nil, how
 	}

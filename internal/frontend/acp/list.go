@@ -60,7 +60,7 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error
 	if err != nil {
 		return nil, err
 	}
-	entries, err := store.List(ctx, data, q)
+	entries, err := store.Titled(ctx, data, q)
 	return slices.DeleteFunc(
 		entries, func(e catalogue.Entry) bool { return e.Title == "" || !filepath.IsAbs(e.Dir) },
 	), err

@@ -22,7 +22,7 @@ import (
 // List writes a table of the sessions that the query asks for.
 func List(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
 	q.Children = true
-	list, err := store.List(ctx, dataDir, q)
+	list, err := store.Titled(ctx, dataDir, q)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ type line struct {
 // ListJSON writes the sessions as JSON, one a line.
 func ListJSON(ctx context.Context, to io.Writer, dataDir string, q catalogue.Query) error {
 	q.Children = true
-	list, err := store.List(ctx, dataDir, q)
+	list, err := store.Titled(ctx, dataDir, q)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,29 @@ func TestNarrowListFits(t *testing.T) {
 	}
 }
 
+// Every list shows the name that a person gave a session.
+func TestListShowsNames(t *testing.T) {
+	dir := t.TempDir()
+	l, _, err := journal.Open(t.Context(), journal.Options{Dir: dir, Session: "one"})
+	if err == nil {
+		opened := []event.Event{{Data: event.SessionOpened{Dir: "/w"}}}
+		err = l.Update(func(event.State) []event.Event { return opened })
+		err = errors.Join(err, l.Close(t.Context()), store.Rename(dir, "one", "the parser"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table, lines bytes.Buffer
+	if err := errors.Join(
+		List(t.Context(), &table, dir, catalogue.Query{}), ListJSON(t.Context(), &lines, dir, catalogue.Query{}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "the parser") || !strings.Contains(lines.String(), `"title":"the parser"`) {
+		t.Errorf("got %s%s", table.String(), lines.String())
+	}
+}
+
 // Every list marks a session that a client has archived.
 func TestListMarksArchivedSessions(t *testing.T) {
 	dir := t.TempDir()
