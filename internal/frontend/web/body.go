@@ -65,7 +65,7 @@ type snapshot struct {
 	Dir    string `json:"dir" jsonschema:"the working directory"`
 	Model  string `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Effort string `json:"effort,omitempty" jsonschema:"how much the model thinks"`
-	// Permission is the permission of an open session.
+	// Permission is the permission of an open session, and of one that this server can open.
 	Permission string         `json:"permission,omitempty" jsonschema:"what runs without asking"`
 	Words      string         `json:"permission_words,omitempty" jsonschema:"the permission in words"`
 	Seq        uint64         `json:"seq" jsonschema:"number of the last event; the events after it continue this state"`

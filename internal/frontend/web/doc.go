@@ -28,6 +28,7 @@
 //   - inputs.go: inputs, modes and images
 //   - control.go: interrupts, approvals, calls, jobs
 //   - settings.go: changes of model, mode and effort
+//   - overrides.go: what clients chose, kept for copies and for sessions that are opened again
 //   - rewind.go: plans and does a rewind
 //   - files.go: files for completion
 //   - plugins.go: the user's plugins, read-only

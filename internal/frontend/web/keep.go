@@ -94,7 +94,7 @@ func (s *Server) fork(w http.ResponseWriter, r *http.Request) error {
 		err = store.Fork(ctx, s.DataDir, r.PathValue("id"), fork)
 	}
 	if err == nil {
-		s.keepMode(r.PathValue("id"), fork)
+		s.keepChoices(r.PathValue("id"), fork)
 		reply(w, http.StatusCreated, forked{fork})
 	}
 	return err

@@ -141,7 +141,7 @@ func (s *Server) rewind(w http.ResponseWriter, r *http.Request) error {
 	if report.Session == "" {
 		return err
 	}
-	s.keepMode(r.PathValue("id"), report.Session)
+	s.keepChoices(r.PathValue("id"), report.Session)
 	out := rewound{ID: report.Session, Restored: []string{}, Snapshot: report.Snapshot}
 	if report.Snapshot != "" {
 		out.Undo = report.UndoCommand(s.FindsDataDir)

@@ -226,6 +226,11 @@ func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 				"\"settle serve --take\", which ends the turn that runs there", id,
 		)
 	}
+	if out.Refuses == "" && out.Host == nil {
+		if next, ok := s.nextSettings(id); ok {
+			out.Model, out.Effort, out.Permission, out.Words = next.Model, next.Effort, next.Permission, next.Words
+		}
+	}
 	return out
 }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
@@ -80,115 +80,6 @@ func settingRoutes() []route {
 			handle:   (*Server).changeSettings,
 		},
 	}
-}
-
-// sessionOverrides are the settings that clients chose for a session. The server keeps
-// them while it runs, and opens a closed session with them again.
-type sessionOverrides struct {
-	policy   *assemble.Policy // nil before a client has chosen a permission
-	settings map[string]string
-}
-
-type overrides struct {
-	mu sync.Mutex
-	of map[string]sessionOverrides
-}
-
-func (w *overrides) get(session string) sessionOverrides {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.of[session]
-}
-
-func (w *overrides) change(session string, f func(*sessionOverrides)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of = map[string]sessionOverrides{}
-	}
-	one := w.of[session]
-	f(&one)
-	w.of[session] = one
-}
-
-func (w *overrides) forget(session string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.of, session)
-}
-
-// keepMode has a copy of a session begin in the session's mode, if that is plan mode or stricter than
-// the server's mode.
-func (s *Server) keepMode(session, fork string) {
-	if s.Sessions == nil {
-		return
-	}
-	policy := s.overrides.get(session).policy
-	if o := s.Sessions.Get(session); o != nil {
-		policy = o.Agent.Policy()
-	}
-	server := s.Agent.Policy().Mode()
-	switch {
-	case policy != nil:
-	case assemble.PlanModeIn(s.DataDir, session): // it is closed
-		policy = assemble.NewPlanPolicy(server)
-	default:
-		return
-	}
-	begin := assemble.CopiedPolicy(server, policy)
-	if begin.Mode().Name == server.Name {
-		return // the copy's log can still have it begin in plan mode
-	}
-	s.overrides.change(fork, func(mine *sessionOverrides) { mine.policy = begin })
-}
-
-// keepPolicy keeps the policy of a session that can close now, if its mode is not the server's: also
-// the permission with which a client accepted a plan, and what an attached client has chosen.
-func (s *Server) keepPolicy(session *settle.Session) {
-	o, ok := session.Value().(*assemble.Opened)
-	if !ok || o.Agent.Policy() == nil || o.Agent.Policy().Mode().Name == s.Agent.Policy().Mode().Name {
-		return
-	}
-	s.overrides.change(session.ID(), func(mine *sessionOverrides) { mine.policy = o.Agent.Policy() })
-}
-
-// open opens the session, or creates it.
-func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
-	if s.Sessions == nil {
-		return s.Host.Session(ctx, id, s.Config)
-	}
-	mine := s.overrides.get(id)
-	policy := mine.policy // it also has the permission of the work on an accepted plan
-	if policy == nil {
-		policy = assemble.NewPolicy(s.Agent.Policy().Mode())
-		if assemble.PlanModeIn(s.DataDir, id) {
-			policy.Set(assemble.PlanMode())
-			s.overrides.change(id, func(mine *sessionOverrides) { mine.policy = policy })
-		}
-	}
-	a, err := s.Agent.Under(policy)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := s.Sessions.Open(
-		ctx, id, assemble.SessionSpec{
-			Dir: s.WorkDir, Settings: map[string]string{}, Agent: a,
-			Options: func(o *assemble.Options) { o.Policy = policy }, // in a git worktree
-		},
-	)
-	switch {
-	case errors.Is(err, assemble.ErrOpen):
-		return opened.Session, nil
-	case err != nil:
-		return nil, err
-	case len(mine.settings) > 0:
-		if err := s.Sessions.Choose(ctx, opened, mine.settings); err != nil { // it has worked before
-			s.Logger.Warn(
-				"cannot use the settings that were chosen for a session", "session", id, "error", s.mask(err.Error()),
-			)
-		}
-	}
-	return opened.Session, nil
 }
 
 // adjustable returns what the session was made from.
@@ -332,11 +223,9 @@ func (s *Server) choose(ctx context.Context, o *assemble.Opened, chosen map[stri
 	}
 	s.overrides.change(o.ID(), func(mine *sessionOverrides) {
 		all := map[string]string{}
-		for _, some := range []map[string]string{mine.settings, chosen} {
-			for name, value := range some {
-				all[name] = value
-			}
-		}
+		maps.Copy(all, mine.settings)
+		maps.Copy(all, chosen)
+		maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // the configured one
 		mine.settings = all
 	})
 	return nil

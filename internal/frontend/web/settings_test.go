@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -8,14 +9,19 @@ import (
 	"testing"
 
 	"github.com/settle-agent/settle"
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/web"
 )
 
-// adjustable serves sessions whose settings clients may change, of a user who
-// configured a permission, or none.
-func adjustable(t *testing.T, permission string, change ...func(*assemble.Options)) *harness {
+// user is a user whose servers have a provider with the models chat/one and chat/two.
+type user struct {
+	home, dir string
+	flags     map[string]string
+}
+
+func newUser(t *testing.T) *user {
 	t.Helper()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/models" {
@@ -26,30 +32,53 @@ func adjustable(t *testing.T, permission string, change ...func(*assemble.Option
 		_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"two","object":"model"},{"id":"one","object":"model"}]}`))
 	}))
 	t.Cleanup(provider.Close)
-	home, dir := t.TempDir(), t.TempDir()
-	getenv := func(name string) string {
-		return map[string]string{"HOME": home, "SETTLE_DATA_DIR": filepath.Join(home, "data")}[name]
+	return &user{
+		home: t.TempDir(), dir: t.TempDir(),
+		flags: map[string]string{"model": "chat/one", "base_url": provider.URL + "/v1"},
 	}
-	flags := map[string]string{"model": "chat/one", "base_url": provider.URL + "/v1"}
+}
+
+// write writes the user's configuration.
+func (u *user) write(t *testing.T, text string) {
+	t.Helper()
+	path := filepath.Join(u.home, ".config", "settle", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// adjustable serves sessions whose settings clients may change, of a user who
+// configured a permission, or none.
+func adjustable(t *testing.T, permission string, change ...func(*assemble.Options)) *harness {
+	t.Helper()
+	u := newUser(t)
 	if permission != "" {
-		flags["permission"] = permission
+		u.flags["permission"] = permission
+	}
+	return u.serve(t, change...)
+}
+
+// serve serves sessions whose settings clients may change.
+func (u *user) serve(t *testing.T, change ...func(*assemble.Options)) *harness {
+	t.Helper()
+	getenv := func(name string) string {
+		return map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}[name]
 	}
 	settings := func(dir string, chosen map[string]string) (*config.Resolved, error) {
-		all := map[string]string{}
-		for _, some := range []map[string]string{flags, chosen} {
-			for name, value := range some {
-				all[name] = value
-			}
-		}
+		all := maps.Clone(u.flags)
+		maps.Copy(all, chosen)
 		return config.Load(config.Input{Dir: dir, Flags: all, Getenv: getenv, GOOS: "linux"})
 	}
-	return serve(t, setup{dir: filepath.Join(home, "data"), work: dir, web: func(o *web.Options) {
-		r, err := settings(dir, nil)
+	return serve(t, setup{dir: filepath.Join(u.home, "data"), work: u.dir, web: func(o *web.Options) {
+		r, err := settings(u.dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		base := assemble.Options{
-			Settings: r, Dir: dir, Environ: os.Environ(), Getenv: getenv,
+			Settings: r, Dir: u.dir, Environ: os.Environ(), Getenv: getenv,
 			HostOptions:       assemble.HostOptions{Frontend: "serve"},
 			PermissionOptions: assemble.PermissionOptions{Attended: true},
 		}
@@ -115,6 +144,65 @@ func TestSettings(t *testing.T) {
 		a := ask[object](b, "GET", other, nil, 200)
 		return object{"model": a["model"], "permission": a["permission"]}
 	}())
+}
+
+// A copy of a session keeps the chosen model and effort, also a copy of a closed session; before it
+// is opened, its snapshot has the settings of its next turn.
+func TestCopyKeepsChosenModel(t *testing.T) {
+	b := adjustable(t, "")
+	session := b.session("first")
+	b.input(session, "begin")
+	b.until(session, event.Event.Terminal)
+	ask[object](b, "POST", session+"/settings", object{"model": "chat/two", "effort": "high"}, 200)
+	want := object{"model": "chat/two", "effort": "high", "permission": "ask", "words": "asks before changes"}
+	seen := func(path string) object {
+		a := ask[object](b, "GET", path, nil, 200)
+		return object{
+			"model": a["model"], "effort": a["effort"], "permission": a["permission"], "words": a["permission_words"],
+		}
+	}
+	copied := func(what, path string, body object) {
+		t.Helper()
+		id := ask[object](b, "POST", path, body, 201)["id"].(string)
+		b.diff(what+", closed", want, seen("/api/sessions/"+id))
+		ask[object](b, "POST", "/api/sessions", object{"id": id}, 201)
+		b.diff(what+", open", want, seen("/api/sessions/"+id))
+	}
+	copied("a fork", session+"/fork", nil)
+	copied("a rewind", session+"/rewind", object{"keep_files": true})
+	ask[object](b, "DELETE", session, nil, 204)
+	b.diff("the closed session", want, seen(session))
+	copied("a fork of the closed session", session+"/fork", nil)
+}
+
+// A chosen model outlives the server, also in copies, unless the next server is started with a model.
+func TestChosenModelOutlivesServer(t *testing.T) {
+	u := newUser(t)
+	named := u.flags
+	u.write(t, "model = \"chat/one\"\n")
+	u.flags = map[string]string{"base_url": named["base_url"]}
+	b := u.serve(t)
+	for _, id := range []string{"first", "second"} {
+		b.input(b.session(id), "begin")
+		b.until("/api/sessions/"+id, event.Event.Terminal)
+		ask[object](b, "POST", "/api/sessions/"+id+"/settings", object{"model": "chat/two"}, 200)
+	}
+	fork := ask[object](b, "POST", "/api/sessions/first/fork", nil, 201)["id"].(string)
+	ask[object](b, "POST", "/api/sessions/second/settings", object{"model": ""}, 200)
+	b.stop()
+	seen := func(b *harness, id, want string) {
+		b.Helper()
+		b.diff("closed", want, ask[object](b, "GET", "/api/sessions/"+id, nil, 200)["model"])
+		ask[object](b, "POST", "/api/sessions", object{"id": id}, 201)
+		b.diff("open", want, ask[object](b, "GET", "/api/sessions/"+id, nil, 200)["model"])
+	}
+	next := u.serve(t)
+	seen(next, "first", "chat/two")
+	seen(next, fork, "chat/two")
+	seen(next, "second", "chat/one")
+	next.stop()
+	u.flags = named
+	seen(u.serve(t), "first", "chat/one")
 }
 
 // The settings of the next session and their values can be read without a session.
