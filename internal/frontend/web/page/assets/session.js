@@ -20,6 +20,9 @@ const HELD_DELAY = 2000;
 /** The held calls of a snapshot, as approvals. */
 const heldOf = (snap) => (snap.held_calls ?? []).map((one) => ({ ...one, call: one.item, held: true }));
 
+/** The model that a turn starts with, as settings name it. */
+const modelOf = (e) => [e.data.provider, e.data.model].filter(Boolean).join("/");
+
 export function openedSession(id, on) {
   const self = {
     id, state: emptyState(), shown: new Set(), loaded: false, link: "connecting", retryAt: 0, total: 0, missing: 0, problem: "",
@@ -97,6 +100,7 @@ export function openedSession(id, on) {
       console.error(err);
     }
     if (e.kind === "session.opened" && !self.next) self.looking = false; // by this server, or the stream ends
+    if (!self.next && (e.kind === "session.opened" || e.kind === "turn.started" && modelOf(e) !== self.settings?.model)) readHost();
     if (e.kind === "input.accepted") box.accepted(e.data.input);
     if (changesHeld(e)) readHeld();
     if (self.next) {
@@ -114,7 +118,7 @@ export function openedSession(id, on) {
     return ["turn.aborted", "session.recovered", "session.opened", "input.dropped"].includes(e.kind) || !!e.data?.held_call;
   }
 
-  /** Asks which process has the session open. */
+  /** Asks which process has the session open, and for the settings in force. */
   async function readHost() {
     try { learn(await api.snapshot(id)); } catch { /* refresh() asks again */ }
     on.change([], [], []);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { open } from "./browser.mjs";
 import { token } from "./token.mjs";
-import { fakeServer } from "./fake.mjs";
+import { fakeServer, WORDS } from "./fake.mjs";
 import { cutShort, detail, harbor, underWay } from "./films.mjs";
 import { begins, browser, fake, scene, until } from "./scene.mjs";
 
@@ -590,6 +590,29 @@ scene("a session that was closed is opened by sending", async ({ page, film, row
   await page.keyboard.press("Enter");
   await begun;
   await row("turn t000001").waitFor();
+});
+
+scene("what is in force is asked for when a session is opened again, and when a turn has another model", async ({ page, film, row }) => {
+  const where = (words) => until(async () => (await page.locator("#where").innerText()).includes(words), words);
+  film.settings = { model: "anthropic/claude-x", effort: "" }; // as of a session that the server cannot open
+  film.close();
+  await where("anthropic/claude-x");
+  await until(async () => !(await page.locator("#where").innerText()).includes("asks before edits"), "the closed session's settings");
+  film.settings = { model: "anthropic/claude-y", effort: "", permission: "ask", permission_words: WORDS };
+  let begun = begins(film);
+  await page.fill("#box", "Again");
+  await page.keyboard.press("Enter");
+  await begun;
+  await where("anthropic/claude-y \u00b7 asks before edits");
+  film.attemptEnds();
+  film.completes();
+  film.settings = { ...film.settings, model: "anthropic/claude-x" }; // changed by another client
+  begun = begins(film);
+  await page.fill("#box", "And again");
+  await page.keyboard.press("Enter");
+  await begun;
+  await row("turn t000002").waitFor();
+  await where("anthropic/claude-x \u00b7 asks before edits");
 });
 
 scene("what a failed attempt had said is hidden, and can be seen", async ({ page, film, row, text }) => {

@@ -249,6 +249,24 @@ scene("the keys are listed over the changes, with the ones of the changes", asyn
   assert.ok(await page.locator("#changes").isVisible());
 });
 
+for (const [size, viewport] of [["a screen", { width: 1280, height: 860 }], ["a phone", { width: 360, height: 740 }]]) {
+  scene(`the list of keys begins at its beginning, on ${size}`, async ({ page }) => {
+    const opened = async () => {
+      await page.locator("#help-title").waitFor();
+      assert.equal(await page.locator("#help").evaluate((el) => el.scrollTop), 0);
+      assert.equal(await page.evaluate(() => !!document.activeElement.closest("#help")), true);
+      await page.keyboard.press("Escape");
+      await page.locator("#help").waitFor({ state: "hidden" });
+    };
+    if (viewport.width < 500) await page.click("#menu");
+    await page.click("#help-button");
+    await opened();
+    await page.locator("#scroller").focus();
+    await page.keyboard.press("?");
+    await opened();
+  }, { options: { viewport } });
+}
+
 scene("the settings list the plugins", async ({ page }) => {
   fake.plugins = [{ name: "demo", version: "1.2", state: "ok", from: "/home/ada/demo", has: "1 hook, 2 skills" }, { name: "old", state: "unusable", from: "https://x.example/y", has: "1 command", problem: "its copy was changed" }];
   await page.keyboard.press("Alt+s");
