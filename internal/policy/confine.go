@@ -132,9 +132,17 @@ func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
 	}
 }
 
-// nameFailures names the files that the call writes although its sandbox denies that, also after an approval.
+// nameFailures names the files that the call writes although its sandbox denies that, and its git
+// commands that change a repository which its sandbox keeps: both fail also after an approval.
 func (p *Policy) nameFailures(c toolCall, j *settle.Judgement) {
-	if c.tool != "shell" || p.config.Writes == nil || !j.Sandbox.On() {
+	if c.tool != "shell" || !j.Sandbox.On() {
+		return
+	}
+	if names := p.failingGit(c); len(names) > 0 {
+		j.Why = joinReasons(j.Why, "it runs in the sandbox, where the repository is read-only, so "+
+			clip(strings.Join(names, ", "))+" will fail; in a call of git alone, git runs outside")
+	}
+	if p.config.Writes == nil {
 		return
 	}
 	var list []string

@@ -46,3 +46,42 @@ func TestQuestionNamesWritesThatTheSandboxDenies(t *testing.T) {
 		t.Errorf("outside of the sandbox: %q", j.Why)
 	}
 }
+
+// A question about a command that runs in the sandbox also after an approval says that its git commands
+// fail there, and how they can succeed.
+func TestQuestionNamesGitThatFailsInTheSandbox(t *testing.T) {
+	dir := newCalmDir(t)
+	confinement := event.Workspace
+	p := newPolicy(t, dir, policy.Config{
+		Confine: true, Environ: os.Environ(), ReadOnlyGit: true,
+		Sandbox: func(policy.Mode) event.Sandbox { return confinement },
+	})
+	const before, after = "it runs in the sandbox, where the repository is read-only, so ",
+		" will fail; in a call of git alone, git runs outside"
+	for _, c := range []struct {
+		confinement event.Sandbox
+		command     string
+		want        string
+	}{
+		{event.Workspace, "rm -r sub && git add -A && git commit -m x", "git add, git commit"},
+		{event.Workspace, "rm -r sub; git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\"", "git commit"},
+		{event.ReadOnly, "rm -r sub && git stash", "git stash"},
+		{event.Workspace, "rm -r sub && git status", ""},
+		{event.Workspace, "git add -A && git commit -m x", ""},
+		{event.NoSandbox, "rm -r sub && git add -A", ""},
+	} {
+		confinement = c.confinement
+		j := p.Judge(shell(t, c.command))
+		warned := ""
+		if _, rest, found := strings.Cut(j.Why, before); found {
+			warned, _, _ = strings.Cut(rest, after)
+		}
+		if j.Decision != event.Ask || warned != c.want {
+			t.Errorf("%s, %q: %s, %q", c.confinement, c.command, j.Decision, j.Why)
+		}
+	}
+	outside := map[string]any{"command": "rm -r sub && git add -A", "outside": true}
+	if j := p.Judge(request(t, "shell", outside)); strings.Contains(j.Why, before) {
+		t.Errorf("outside of the sandbox: %q", j.Why)
+	}
+}

@@ -136,15 +136,9 @@ var message = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)"\$\(cat <<-?[ ]*'([A-Za-z_]+)'\n.*?\n[ \t]*([A-Za-z_]+)\n?[ \t]*\)"`)
 })
 
-// changesGit returns the git commands of a call that change a repository which is read-only
-// in the sandbox, if all other commands of the call only read. Other calls must stay in the
-// sandbox.
-func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
-	if !p.config.ReadOnlyGit || c.tool != "shell" || c.TTY || c.Release || c.Background {
-		return nil
-	}
-	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	s := effects.Parse(message().ReplaceAllStringFunc(c.Command, func(text string) string {
+// committing returns a script with a text in place of a commit message that is a here-document.
+func committing(script string) effects.Script {
+	return effects.Parse(message().ReplaceAllStringFunc(script, func(text string) string {
 		m, ends := message().FindStringSubmatch(text), 0
 		for line := range strings.Lines(text) {
 			if strings.TrimSpace(line) == m[1] {
@@ -156,7 +150,34 @@ func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 		}
 		return "'message'"
 	}))
-	for _, command := range s.Commands {
+}
+
+// failingGit returns the git commands of a call that fail in a sandbox, since they change a repository
+// which is read-only there.
+func (p *Policy) failingGit(c toolCall) (names []string) {
+	if !p.config.ReadOnlyGit {
+		return nil
+	}
+	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	for _, command := range committing(c.Command).Commands {
+		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
+		if isGit && g.changes() && p.keptGit(c.workspace, g.dir) {
+			names = append(names, "git "+g.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// changesGit returns the git commands of a call that change a repository which is read-only
+// in the sandbox, if all other commands of the call only read. Other calls must stay in the
+// sandbox.
+func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
+	if !p.config.ReadOnlyGit || c.tool != "shell" || c.TTY || c.Release || c.Background {
+		return nil
+	}
+	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
+	for _, command := range committing(c.Command).Commands {
 		dir := filepath.Clean(absolute(at, command.Dir))
 		g, isGit := gitCommand(dir, command.Words)
 		writes := slices.ContainsFunc(command.Effects, func(e effects.Effect) bool { return e.Kind == effects.Writes })
