@@ -86,7 +86,11 @@ func (s Setup) Run(ctx context.Context) error {
 		return ErrLeft
 	}
 	f.Say(f.greeting(), "")
-	f.Say(append(report(s.Settings, servers), "")...)
+	found := report(s.Settings, servers)
+	if f.now.Model == "" && !slices.ContainsFunc(found, isReady) {
+		found = append(found, scripted)
+	}
+	f.Say(append(found, "")...)
 	f.servers = servers
 	if err := f.walk(ctx); err != nil {
 		return err
@@ -102,6 +106,13 @@ func (s Setup) Run(ctx context.Context) error {
 	f.Say(append(lines, "")...)
 	return nil
 }
+
+// scripted tells a person without a key and a server how to try settle.
+const scripted = "– to try settle without a key: leave, start \"settle fake-model\", a scripted model (docs/quickstart.md has " +
+	"a script), and choose \"Another server\" here; or run \"settle demo\""
+
+// isReady reports whether a line of the report is about something that can be chosen.
+func isReady(line string) bool { return strings.HasPrefix(line, "✓") }
 
 // greeting says which model settle uses now.
 func (f *flow) greeting() string {

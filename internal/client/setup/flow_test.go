@@ -171,6 +171,19 @@ func TestSetupWritesNothingIfLeft(t *testing.T) {
 	}
 }
 
+// A person without a key and a server reads how to try settle; nobody else does.
+func TestSetupNamesScriptedModel(t *testing.T) {
+	const words = "settle fake-model"
+	said, _, _ := try(t, t.TempDir(), nil, nil)
+	if !strings.Contains(said, words) {
+		t.Errorf("without a key: %s", said)
+	}
+	said, _, _ = try(t, t.TempDir(), map[string]string{"OPENAI_API_KEY": "x"}, nil)
+	if strings.Contains(said, words) {
+		t.Errorf("with a key: %s", said)
+	}
+}
+
 // Esc goes back one question, wherever it is asked, and keeps nothing of the question.
 func TestSetupGoesBackOneStep(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script(modeltest.Say("ready")))

@@ -322,11 +322,11 @@ func (m sandboxModes) report(d *doctor) {
 	if n := len(m.enforced); n > 0 {
 		use := ""
 		if len(m.failed) == 0 && (d.Settings == nil || d.Settings.Sandbox.Use != config.SandboxOff) {
-			use = "commands in the terminal can run sandboxed, without a question: "
+			use = "commands in the terminal can run sandboxed, without a question; "
 		}
 		d.report(
-			passed, "sandbox", "%sall %d attempts to escape were refused in a self-test of %s of sandbox (%s)",
-			use, m.attempts, terminal.Count(n, "kind"), by,
+			passed, "sandbox", "%sa self-test of %s of sandbox (%s) tried to escape in %d ways, and none succeeded",
+			use, terminal.Count(n, "kind"), by, m.attempts,
 		)
 	}
 }

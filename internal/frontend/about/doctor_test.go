@@ -43,9 +43,10 @@ func TestDoctorCountsSandboxModes(t *testing.T) {
 	if len(short.checks) != 2 || len(long.checks) != 3 {
 		t.Fatalf("got %v and %v", short.checks, long.checks)
 	}
-	const head = "commands in the terminal can run sandboxed, without a question: all 7 attempts to escape were " +
-		"refused in a self-test of 2 kinds of sandbox ("
-	if got := short.checks[1]; got.Finding != passed || !strings.HasPrefix(got.Message, head) {
+	const head = "commands in the terminal can run sandboxed, without a question; a self-test of 2 kinds of sandbox ("
+	const end = ") tried to escape in 7 ways, and none succeeded"
+	if got := short.checks[1]; got.Finding != passed || !strings.HasPrefix(got.Message, head) ||
+		!strings.HasSuffix(got.Message, end) {
 		t.Errorf("got %q", got.Message)
 	}
 	if got := short.checks[0].Message; !strings.HasPrefix(got, "1 mode not enforced") {
