@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/terminal"
@@ -58,4 +59,33 @@ func Spent(sum event.Summary) (parts []string) {
 		parts = append(parts, terminal.Dollars(cost))
 	}
 	return parts
+}
+
+// minQuestionTime is the least time at questions that [Elapsed] names.
+const minQuestionTime = time.Second
+
+// Elapsed returns how long a turn took, in the form of the frontend, with the part in which its
+// questions waited: "6.8 s, 5.3 s of them at questions".
+func Elapsed(t *event.Turn, words func(time.Duration) string) string {
+	out := words(t.EndedAt.Sub(t.StartedAt))
+	if asked := questionTime(t); asked >= minQuestionTime {
+		out += ", " + words(asked) + " of them at questions"
+	}
+	return out
+}
+
+// questionTime is the time of a turn in which at least one question waited for its answer.
+func questionTime(t *event.Turn) (sum time.Duration) {
+	until := time.Time{}
+	for _, a := range t.Approvals { // in the order of their times
+		from := a.At
+		if from.Before(until) {
+			from = until
+		}
+		if a.Ended != nil && a.EndedAt.After(from) {
+			sum += a.EndedAt.Sub(from)
+			until = a.EndedAt
+		}
+	}
+	return sum
 }

@@ -64,3 +64,28 @@ func TestTotalIncludesReviews(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// The time of a turn names the part in which its questions waited; questions that overlap count once.
+func TestElapsedNamesTimeAtQuestions(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
+	asked := func(from, to int) *event.Approval {
+		return &event.Approval{At: at(from), Ended: &event.ApprovalEnded{}, EndedAt: at(to)}
+	}
+	for want, approvals := range map[string][]*event.Approval{
+		"20s":                           nil,
+		"20s, 7s of them at questions":  {asked(1, 3), asked(5, 10)},
+		"20s, 9s of them at questions":  {asked(1, 8), asked(2, 4), asked(6, 10)},
+		"20s, 20s of them at questions": {asked(0, 20), {At: at(4)}},
+	} {
+		turn := &event.Turn{StartedAt: at(0), EndedAt: at(20), Approvals: approvals}
+		if got := transcript.Elapsed(turn, time.Duration.String); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	quick := &event.Turn{StartedAt: at(0), EndedAt: at(20), Approvals: []*event.Approval{{
+		At: at(0), Ended: &event.ApprovalEnded{}, EndedAt: at(0).Add(time.Millisecond),
+	}}}
+	if got := transcript.Elapsed(quick, time.Duration.String); got != "20s" {
+		t.Errorf("an answer of a rule: %q", got)
+	}
+}

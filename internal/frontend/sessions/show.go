@@ -164,7 +164,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 		t.ID,
 		strings.Join(
 			append(
-				[]string{terminal.Text(transcript.AfterWords(t.Cause, terminal.Duration(t.EndedAt.Sub(t.StartedAt))))},
+				[]string{terminal.Text(transcript.AfterWords(t.Cause, transcript.Elapsed(t, terminal.Duration)))},
 				transcript.SpentIn(t)...,
 			), "; ",
 		),

@@ -548,7 +548,8 @@ func endEntry(t *event.Turn) entry {
 	case t.Cause.Outcome == event.Aborted && t.Cause.Reason == event.Shutdown && t.Cause.By == user:
 		words, mark, style = "you closed the session after "+elapsed, "■ ", warning()
 	case t.Cause.Outcome == event.Aborted:
-		words, mark, style = terminal.OneLine(transcript.AfterWords(t.Cause, elapsed)), "■ ", warning()
+		words = terminal.OneLine(transcript.AfterWords(t.Cause, transcript.Elapsed(t, span)))
+		mark, style = "■ ", warning()
 	}
 	if isEmptyCompaction(t) {
 		words = "there was nothing to compact"
