@@ -132,21 +132,20 @@ func (stats RequestStats) step(r *refusals, target Target) Remedy {
 	for ; at < len(all); at++ {
 		if stats.Parts&all[at].of != 0 {
 			change.Change, change.LeftOut = event.ChangeLeftOut, leaveOut(left, all[at].part)
-			names := namesOf(change.LeftOut)
-			change.Why = "the provider refused a request and did not say why; left out of the history: " + names
-			return Remedy{
-				Change:    change,
-				Retry:     true,
-				FirstTime: r.unexplained == 0,
-				Note:      "asking again without " + names,
+			change.Why = "the provider refused a request and did not say why; left out of the history: " +
+				namesOf(change.LeftOut)
+			note := "asking again without " + all[at].name
+			if len(change.LeftOut) > 1 {
+				note = "asking again, also without " + all[at].name
 			}
+			return Remedy{Change: change, Retry: true, FirstTime: r.unexplained == 0, Note: note}
 		}
 	}
 	if len(left) == 0 {
 		return Remedy{}
 	}
 	change.Change = event.ChangeRestored
-	change.Why = "the request was refused without " + namesOf(left) + " as well"
+	change.Why = "it did not help to leave out " + namesOf(left)
 	return Remedy{Change: change, Note: change.Why + ". The conversation is kept as it was. " +
 		"Rephrase it, or check the model's settings; you can continue the session"}
 }

@@ -110,7 +110,7 @@ func TestNothingHelps(t *testing.T) {
 	always := dislikes(func(model.Item) bool { return true })
 	_, n, r := p.asks(target(), always)
 	if n != 7 || r.Change == nil || r.Change.Change != event.ChangeRestored ||
-		!strings.Contains(r.Note, "kept as it was") {
+		!strings.Contains(r.Note, "kept as it was") || !strings.HasPrefix(r.Note, "it did not help to leave out ") {
 		t.Errorf("after %d refusals: %+v", n, r)
 	}
 	if got := show(history.Request(p.state, target(), "sys", nil).Input); got != whole {

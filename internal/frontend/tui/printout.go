@@ -145,7 +145,11 @@ func (p *printout) turn(c transcript.Change) {
 	case event.TurnStarted:
 		p.plan = plan.Arguments{}
 	case event.HistoryChanged:
-		p.add(notice(warning(), "%s", d.Why))
+		switch d.Change {
+		case event.ChangeLeftOut, event.ChangeRestored: // the row of the attempt, or of the turn's end, says it
+		default:
+			p.add(notice(warning(), "%s", d.Why))
+		}
 	case event.TurnCompleted, event.TurnAborted, event.TurnFailed:
 		if f := c.Turn.Cause.Failure; f != nil && f.Name == event.NameRetryExhausted {
 			p.add(exhaustEntry(c.Turn, f))
@@ -166,10 +170,10 @@ func (p *printout) attempt(c transcript.Change) {
 	if !ended || d.RetryIn == nil || d.Failure == nil {
 		return
 	}
-	words := fmt.Sprintf(
-		"attempt %d failed: %s; next in %s", d.Failure.Attempt, d.Failure.Message,
-		span(time.Duration(*d.RetryIn)*time.Millisecond),
-	)
+	words := fmt.Sprintf("attempt %d failed: %s", d.Failure.Attempt, d.Failure.Message)
+	if *d.RetryIn > 0 {
+		words += "; next in " + span(time.Duration(*d.RetryIn)*time.Millisecond)
+	}
 	if len(p.draft.discarded) > 0 {
 		words += "; what it said above is discarded"
 	}

@@ -355,6 +355,33 @@ func TestRetryShowsDiscardedTextOnce(t *testing.T) {
 	}
 }
 
+// A history that is refused without a reason takes one row for each attempt, and one for the end of the turn:
+// what each attempt left out is said once.
+func TestRefusedHistoryTakesOneRowForEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := model.NewError(model.ErrInvalid, "no")
+		refused.Status = 400
+		fails := script.Turn(script.Fail(refused))
+		p, code := newPerson(t, Options{}, script.Text("One."), fails, fails, fails, fails)
+		p.types("first\r")
+		p.sees("One.")
+		p.types("second\r")
+		time.Sleep(time.Minute)
+		p.sees("also without everything said before this turn", "✗ failed")
+		all := strings.Join(strings.Fields(strings.Join(p.tty.rows(), " ")), " ")
+		for _, words := range []string{"did not say why", "next in 0"} {
+			if strings.Contains(all, words) {
+				t.Errorf("it says %q:\n%s", words, all)
+			}
+		}
+		if n := strings.Count(all, "did not help"); n != 1 {
+			t.Errorf("the end is said %d times:\n%s", n, all)
+		}
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
 // C9: a key is obeyed while the terminal takes nothing.
 func TestSlowTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,6 +20,7 @@ export function follow(s, e) {
       rows.push({ key: `turn ${t.id}`, kind: "turn", of: t });
       break;
     case "history.changed":
+      if (["left_out", "restored"].includes(e.data.change)) break; // the row of the attempt, or of the turn's end, says it
       rows.push({ key: `change ${e.seq}`, kind: "change", of: e.data });
       break;
     case "attempt.started": {
