@@ -28,8 +28,10 @@ type printout struct {
 	all      string // the key or the command that shows what is left out
 	session  string // the key that allows a call for the session
 	pieces   []*piece
-	asks     []entry // that wait for the end of a message
-	closing  bool    // nothing more of the log comes
+	asks     []entry        // that wait for the end of a message
+	askedNow []string       // the approvals whose questions wait in asks
+	after    map[string]int // how many entries follow each question on the screen, by approval
+	closing  bool           // nothing more of the log comes
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
 	drawnChanges map[string][]toolview.Change
 	plan         plan.Arguments // that a call of the turn made last
@@ -69,7 +71,7 @@ func newPrintout(keys keymap.Map) *printout {
 		all:      keys.Label(keymap.Transcript, "/transcript"),
 		session:  keys.Label(keymap.AllowSession, "2"),
 		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
-		drawnChanges: map[string][]toolview.Change{},
+		drawnChanges: map[string][]toolview.Change{}, after: map[string]int{},
 	}
 }
 
@@ -91,7 +93,10 @@ func (p *printout) take(c transcript.Change) {
 	case transcript.Approval:
 		if c.What == transcript.Started {
 			p.ask(c.Approval, c.State.Host.Dir)
-		} else if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir); ok {
+			return
+		}
+		delete(p.after, c.Approval.Approval)
+		if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir); ok {
 			p.asks = append(p.asks, e)
 		}
 	case transcript.Job:
@@ -111,6 +116,7 @@ func (p *printout) ask(a *event.Approval, dir string) {
 		return
 	}
 	p.asks = append(p.asks, askEntry(a, dir, p.session, p.all))
+	p.askedNow = append(p.askedNow, a.Approval)
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes
 	}
@@ -307,6 +313,7 @@ func (p *printout) finished() (out []entry) {
 		}
 		p.pieces = p.pieces[1:]
 	}
+	p.countAfterQuestions(len(out))
 	if len(p.asks) == 0 {
 		return out
 	}
@@ -315,9 +322,19 @@ func (p *printout) finished() (out []entry) {
 	}
 	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message || p.pieces[0].done {
 		out = append(out, p.asks...)
-		p.asks = nil
+		for _, id := range p.askedNow {
+			p.after[id] = 0
+		}
+		p.asks, p.askedNow = nil, nil
 	}
 	return out
+}
+
+// countAfterQuestions counts entries that follow the questions on the screen.
+func (p *printout) countAfterQuestions(n int) {
+	for id := range p.after {
+		p.after[id] += n
+	}
 }
 
 // rows are an entry's, with an empty one before it where it needs one.

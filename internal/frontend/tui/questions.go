@@ -381,5 +381,20 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	if words != "" {
 		return append(rows, terminal.Wrap(terminal.Plain(words, bold()), width, terminal.Indent{})...)
 	}
-	return append(rows, u.answerMenu(a, u.replies(a)).rows(width, max(limit-1, 1))...)
+	replies := u.replies(a)
+	rows = append(rows, u.askedAgain(a, width, limit-1-len(replies))...)
+	return append(rows, u.answerMenu(a, replies).rows(width, max(limit-len(rows), 1))...)
+}
+
+// askedAgain returns the rows of a question that other entries have separated from its answers, in at
+// most limit rows: the committed question may have left the screen.
+func (u *UI) askedAgain(a *event.Approval, width, limit int) []terminal.Line {
+	if u.view.printout.after[a.Approval] == 0 || limit < 1 || isModelQuestion(a) {
+		return nil
+	}
+	rows := askEntry(a, u.state().Host.Dir, u.view.printout.session, u.view.printout.all).rows(width)[1:]
+	if len(rows) > limit {
+		rows = append(rows[:limit-1], terminal.Clip(terminal.Plain("  … the question above has the rest", faint()), width))
+	}
+	return rows
 }

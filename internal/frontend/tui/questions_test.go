@@ -93,6 +93,47 @@ func TestQuitHoldsWaitingCall(t *testing.T) {
 	})
 }
 
+// A question that the output of a parallel call has separated from its answers is shown with them again.
+func TestQuestionStaysWithItsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		printed := make(chan struct{})
+		long, err := tool.New("long", "Prints.", func(context.Context, struct{}) (string, error) {
+			<-printed
+			return strings.Repeat("a row\n", 60), nil
+		}, tool.ReadOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := script.New(
+			script.Turn(script.Call("long", `{}`), script.Call("shell", `{"command":"rm -r <docs>"}`)),
+			script.Text("done"),
+		)
+		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
+			Model:   model.Config{Provider: m, ProviderName: "script", Name: "m"},
+			WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{echoShell{}, long},
+		})
+		p.types("go\r")
+		asked := func() (times int, below bool) {
+			all := strings.Join(p.tty.rows(), "\n")
+			_, rest, _ := strings.Cut(all, "Allow this command?")
+			return strings.Count(all, "Asked because "), strings.Contains(rest, "Asked because ")
+		}
+		if times, below := asked(); times != 1 || below {
+			t.Errorf("the reason is shown %d times, with the answers: %t", times, below)
+		}
+		close(printed)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, below := asked(); !below {
+			t.Errorf("the answers are without the reason:\n%s", strings.Join(p.tty.rows(), "\n"))
+		}
+		p.types("y")
+		p.sees("allowed once: $ rm -r <docs>", "done")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
 // The question names the call, and its answer stays on the screen.
 func TestAnswerIsShown(t *testing.T) {
 	for key, want := range map[string]string{
