@@ -157,7 +157,7 @@ export function composerView(form, app) {
       toggle(stop, "asked", app.interrupting());
       text(stop, app.interrupting() ? "Hurry" : "Interrupt");
       stop.title = app.interrupting() ? "Skip the grace period" : "Esc";
-      text(send, t ? { queue: "Queue", steer: "Steer", replace: "Replace" }[modes.querySelector("input:checked").value] : "Send");
+      if (t) send.title = MODES.find(([mode]) => mode === modes.querySelector("input:checked").value)[2]; else send.removeAttribute("title");
       let words = "";
       send.disabled = !!app.refuses();
       if (app.refuses()) words = `Not available here: ${named(app.refuses())}.`;

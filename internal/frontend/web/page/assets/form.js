@@ -74,7 +74,7 @@ function field(name, p, required) {
   if (p.default !== undefined) input.value = String(p.default);
   const number = p.type === "number" || p.type === "integer";
   return {
-    name, el: h("label", null, label, input, note),
+    name, el: h("label", null, label, note, input),
     value() {
       const given = input.value.trim();
       if (given === "") return required && !number && !options ? "" : undefined;

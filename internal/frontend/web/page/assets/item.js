@@ -7,7 +7,7 @@ import { changes } from "./diff.js";
 import { codeBlock, diffBlock, markdownView } from "./markup.js";
 import { planList, planSteps } from "./plan.js";
 import { answers } from "./terms.js";
-import { approvalWords, bytes, causeWords, denied, duration, effectsWords, sentence } from "./words.js";
+import { approvalWords, bytes, causeWords, count, denied, duration, effectsWords, sentence } from "./words.js";
 import { named, prose, terminal, terminalSpans } from "./visible.js";
 
 /** The view of an item; `app` gives {state, now(), cancelCall(id), openSession(id), shown}. */
@@ -98,6 +98,8 @@ function noteView(i, app) {
 
 const PEEK_LINES = 4;
 const MOST_OUTPUT = 200_000;
+/** How much of an output is looked at for its last lines. */
+const PEEKED = 20_000;
 
 function callView(i, app) {
   const name = h("span", { class: "tool" }), title = h("span", { class: "title" });
@@ -124,12 +126,12 @@ function callView(i, app) {
     show(cancel, i.status === "open" && i.ready);
     cancel.disabled = !!i.cancel;
     text(cancel, i.cancel ? "Cancelling" : "Cancel");
-    const out = terminal(tail(c.output ?? "", 20_000));
+    const out = terminal(tail(c.output ?? "", PEEKED));
     const drawn = drawEdits(c);
     // What a command says is news; what was read well is not.
     const refused = denied(app.approvalsOf(i), i); // its output is addressed to the model
     const news = c.name === "shell" || i.status !== "completed";
-    text(peek, d.isOpen() || drawn || !news || refused ? "" : lastLines(out));
+    text(peek, d.isOpen() || drawn || !news || refused ? "" : lastLines(out, (c.output ?? "").length > PEEKED));
     show(peek, peek.textContent !== "");
     if (d.isOpen()) drawWhole(c);
     text(asked, app.approvalsOf(i).filter((a) => a.ended).map((a) => a.form ? sentence(approvalWords(a)) : `Asked, ${approvalWords(a)}`).join(". "));
@@ -278,9 +280,11 @@ function tail(s, most) {
   return s.length > most ? s.slice(-most) : s;
 }
 
-function lastLines(s) {
-  const lines = s.trimEnd().split("\n");
-  return lines.slice(-PEEK_LINES).map((l) => l.length > 400 ? `${l.slice(0, 400)}\u2026` : l).join("\n");
+/** The last lines of a text, after a line that says how many are above; of a text that is cut, that is not known. */
+function lastLines(s, cut) {
+  const lines = s.trimEnd().split("\n"), above = lines.length - PEEK_LINES;
+  const said = cut ? ["\u2026 the lines above are folded"] : above > 0 ? [`\u2026 ${count(above, "line")} above`] : [];
+  return [...said, ...lines.slice(-PEEK_LINES).map((l) => l.length > 400 ? `${l.slice(0, 400)}\u2026` : l)].join("\n");
 }
 
 const OPEN_DIFF = 24;

@@ -356,6 +356,22 @@ scene("Esc in a search or in a field of a form does not mean the turn", async ({
   await until(() => sent("POST", "/interrupt").length === 1, "in the message box it does");
 });
 
+scene("a folded output says how much is above, and the text of a question is above its field", async ({ page, film, row }) => {
+  film.turn("Count");
+  film.attempt();
+  const call = film.runs(film.ready("shell", { command: "seq 1 60" }), "seq 1 60");
+  film.end(call, { output: `${Array.from({ length: 60 }, (_, n) => n + 1).join("\n")}\n`, exit_code: 0 });
+  const peek = row(`item ${call}`).locator(".peek");
+  await until(async () => await peek.innerText() === "\u2026 56 lines above\n57\n58\n59\n60", "the count");
+  assert.equal(await peek.evaluate((el) => el.scrollHeight <= el.clientHeight), true, "it is shown whole");
+  const short = film.runs(film.ready("shell", { command: "seq 1 4" }), "seq 1 4");
+  film.end(short, { output: "1\n2\n3\n4\n", exit_code: 0 });
+  await until(async () => await row(`item ${short}`).locator(".peek").innerText() === "1\n2\n3\n4", "nothing is above");
+  film.asks(film.runs(film.ready("ask_user", {}), "ask_user"), { tool: "ask_user", form: { message: "Tell me", schema: { type: "object", properties: { name: { type: "string", title: "Name", description: "Which name?" } } } } });
+  const box = await page.locator(".approval input").boundingBox(), why = await page.locator(".approval .why").boundingBox();
+  assert.ok(why.y + why.height <= box.y, "the question is above");
+});
+
 scene("an interrupt can make a held call wait again", async ({ page, film, row }) => {
   film.turn("Change it");
   film.attempt();
@@ -408,6 +424,8 @@ scene("queue, steer and replace", async ({ page, film, sent }) => {
   await page.locator("#composer .modes").waitFor();
   for (const [n, mode] of ["Queue", "Steer", "Replace"].entries()) {
     await page.getByRole("radio", { name: mode }).check({ force: true });
+    assert.deepEqual(await page.locator("#composer").getByText(mode, { exact: true }).allInnerTexts(), [mode], "one control has the name");
+    assert.equal(await page.locator("#composer .primary").innerText(), "Send");
     await page.fill("#box", `input ${n}`);
     await page.locator("#composer .primary").click();
     await until(() => sent("POST", "/inputs").length === n + 1, mode);
