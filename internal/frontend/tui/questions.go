@@ -381,9 +381,8 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	if words != "" {
 		return append(rows, terminal.Wrap(terminal.Plain(words, bold()), width, terminal.Indent{})...)
 	}
-	replies := u.replies(a)
-	rows = append(rows, u.askedAgain(a, width, limit-1-len(replies))...)
-	return append(rows, u.answerMenu(a, replies).rows(width, max(limit-len(rows), 1))...)
+	answers := u.answerMenu(a, u.replies(a)).rows(width, max(limit-1, 1))
+	return append(append(rows, u.askedAgain(a, width, limit-1-len(answers))...), answers...)
 }
 
 // askedAgain returns the rows of a question that other entries have separated from its answers, in at
@@ -393,8 +392,9 @@ func (u *UI) askedAgain(a *event.Approval, width, limit int) []terminal.Line {
 		return nil
 	}
 	rows := askEntry(a, u.state().Host.Dir, u.view.printout.session, u.view.printout.all).rows(width)[1:]
-	if len(rows) > limit {
-		rows = append(rows[:limit-1], terminal.Clip(terminal.Plain("  … the question above has the rest", faint()), width))
+	if left := len(rows) - limit; left > 0 { // the head has the call, the end has the reason
+		first := terminal.Clip(terminal.Plain("  … the question above has the rest", faint()), width)
+		rows = append([]terminal.Line{first}, rows[left+1:]...)
 	}
 	return rows
 }
