@@ -65,11 +65,11 @@ func Spent(sum event.Summary) (parts []string) {
 const minQuestionTime = time.Second
 
 // Elapsed returns how long a turn took, in the form of the frontend, with the part in which its
-// questions waited: "6.8 s, 5.3 s of them at questions".
+// questions waited: "6.8 s, 5.3 s of it at questions".
 func Elapsed(t *event.Turn, words func(time.Duration) string) string {
 	out := words(t.EndedAt.Sub(t.StartedAt))
-	if asked := questionTime(t); asked >= minQuestionTime {
-		out += ", " + words(asked) + " of them at questions"
+	if waiting := questionTime(t); waiting >= minQuestionTime {
+		out += ", " + words(waiting) + " of it at questions"
 	}
 	return out
 }

@@ -73,9 +73,9 @@ func TestElapsedNamesTimeAtQuestions(t *testing.T) {
 	}
 	for want, approvals := range map[string][]*event.Approval{
 		"20s":                           nil,
-		"20s, 7s of them at questions":  {asked(1, 3), asked(5, 10)},
-		"20s, 9s of them at questions":  {asked(1, 8), asked(2, 4), asked(6, 10)},
-		"20s, 20s of them at questions": {asked(0, 20), {At: at(4)}},
+		"20s, 7s of it at questions":  {asked(1, 3), asked(5, 10)},
+		"20s, 9s of it at questions":  {asked(1, 8), asked(2, 4), asked(6, 10)},
+		"20s, 20s of it at questions": {asked(0, 20), {At: at(4)}},
 	} {
 		turn := &event.Turn{StartedAt: at(0), EndedAt: at(20), Approvals: approvals}
 		if got := transcript.Elapsed(turn, time.Duration.String); got != want {
