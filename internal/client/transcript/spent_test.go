@@ -72,7 +72,7 @@ func TestElapsedNamesTimeAtQuestions(t *testing.T) {
 		return &event.Approval{At: at(from), Ended: &event.ApprovalEnded{}, EndedAt: at(to)}
 	}
 	for want, approvals := range map[string][]*event.Approval{
-		"20s":                           nil,
+		"20s":                         nil,
 		"20s, 7s of it at questions":  {asked(1, 3), asked(5, 10)},
 		"20s, 9s of it at questions":  {asked(1, 8), asked(2, 4), asked(6, 10)},
 		"20s, 20s of it at questions": {asked(0, 20), {At: at(4)}},
