@@ -81,9 +81,9 @@ func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 		".envrc": "conf/envrc", ".git/hooks": "../hk", "hk/pre-commit": "../scripts/pre-commit",
 		"hk/pre-push": "../scripts/absent",
 	} {
-		mustWrite(t, filepath.Join(work, link), "")
+		at := filepath.Join(work, link)
 		if err := errors.Join(
-			os.Remove(filepath.Join(work, link)), os.Symlink(target, filepath.Join(work, link)),
+			os.MkdirAll(filepath.Dir(at), 0o755), os.RemoveAll(at), os.Symlink(target, at),
 		); err != nil {
 			t.Fatal(err)
 		}
