@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// Config configures a [Host]: what its sessions have in common. The zero value is valid.
+// Config has the options of a [Host], which all of its sessions share. The zero value is valid.
 type Config struct {
 	// DataDir is the directory for logs; "" keeps logs in memory.
 	DataDir string
@@ -99,7 +99,7 @@ type SessionConfig struct {
 	// means CompactionAuto. settle must know the window, from model.Config.Traits or from a
 	// provider's refusal.
 	Compaction Compaction
-	// InterruptGrace is how long running calls may take to stop after an interrupt; 0 means
+	// InterruptGrace bounds the time in which running calls must stop after an interrupt; 0 means
 	// 250 ms.
 	InterruptGrace time.Duration
 
@@ -107,8 +107,8 @@ type SessionConfig struct {
 	Ephemeral bool
 	// MustExist opens only an existing session; otherwise the error is a [*MissingError].
 	MustExist bool
-	// LockTimeout is how long to wait for another process that has the session open; 0 does
-	// not wait. settle does not wait for a stopped process.
+	// LockTimeout bounds the wait for another process that has the session open; 0 does not wait.
+	// settle does not wait for a stopped process.
 	LockTimeout time.Duration
 	// Take takes the session over from the process that has it open: settle asks that process
 	// to release the session, or ends it.

@@ -36,7 +36,7 @@ func Example() {
 	}
 	defer func() {
 		if err := host.Close(ctx); err != nil {
-			log.Fatal(err) // names what did not stop
+			log.Fatal(err) // names the work that did not stop
 		}
 	}()
 	session, err := host.Session(ctx, "", settle.SessionConfig{

@@ -53,7 +53,7 @@ func Example_tools() {
 	fmt.Print(outcome.Answer, " ", err, " ", string(greeting))
 	fmt.Println(len(session.State().Jobs), "job runs")
 
-	if err := host.Close(ctx); err != nil { // ends the job; names what did not stop
+	if err := host.Close(ctx); err != nil { // ends the job; names processes that did not stop
 		log.Fatal(err)
 	}
 	session.View(func(s event.State) { fmt.Println("it was", s.Jobs[0].Ended.How) })
@@ -70,7 +70,7 @@ func toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, // all that commands see
 		Mask:     func() shell.Masker { return info.Mask() },                         // of the session's secrets
 		SpoolDir: info.OutputDir,                                                     // whole outputs, and jobs' logs
-		Marker:   info.Marker,                                                        // by which what a killed program left behind is found
+		Marker:   info.Marker,                                                        // for killed programs
 		Lock:     info.Lock,                                                          // supervisors keep the session locked until all is cleaned up
 		Registry: info.Jobs,                                                          // jobs are in the session's log
 	})

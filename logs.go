@@ -51,7 +51,7 @@ type StateLog interface {
 	Keep(event.State)
 }
 
-// Durability is what appended events must survive.
+// Durability is the kind of failure that appended events must survive.
 type Durability string
 
 // The levels of durability.

@@ -20,13 +20,13 @@ import (
 // callChecker is an observer that checks its calls against the log.
 type callChecker struct {
 	t       *testing.T
-	mu      sync.Mutex             // guards what follows
+	mu      sync.Mutex             // guards the fields below
 	open    map[string]event.Event // started entities, by turn and id
 	seen    int                    // ended entities
 	outputs []event.Event          // first ones
 }
 
-// parent is the key of the id of what encloses something.
+// parent is the key of the id of the enclosing entity.
 type parent struct{}
 
 func (l *callChecker) start(ctx context.Context, e event.Event, in string) (context.Context, func(event.Event)) {

@@ -236,7 +236,7 @@ func (s *Session) tools(c SessionConfig, log *journal.Log) (_ *tool.Set, err err
 		}
 	}
 	list := slices.Concat(c.Tools, s.toolbox.Tools)
-	if s.origin != nil { // a child agent has nobody to ask
+	if s.origin != nil { // no client of a child agent can be asked
 		list = slices.DeleteFunc(list, func(t tool.Tool) bool { return asksPerson(t.Spec().Name) })
 		s.toolbox.Reminder = nil
 	}

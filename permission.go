@@ -119,8 +119,8 @@ func (s *Session) setStricterJudge(c SessionConfig) (err error) {
 	return nil
 }
 
-// runsHeldCall reports whether a held call may run: one that waits for a verdict, or for the turn that runs it. It
-// is compared with what is approved, also where every call is allowed.
+// runsHeldCall reports whether a held call can run: one that waits for a verdict, or for the turn
+// that runs it. It is compared with the approved call, also if every call is allowed.
 func runsHeldCall(log *journal.Log) (runs bool) {
 	log.View(func(state event.State) {
 		runs = len(state.HeldCalls()) > 0 || slices.ContainsFunc(
@@ -195,7 +195,7 @@ type strictestJudge struct {
 	bound *permissionJudge
 }
 
-// Judge returns the stricter judgement. The program's says how the call runs.
+// Judge returns the stricter judgement. The program's judgement determines how the call runs.
 func (s strictestJudge) Judge(a Approval) Judgement {
 	own, bound := s.own.Judge(a), s.bound.Judge(a)
 	if bound.Decision.Stricter(own.Decision) == own.Decision {

@@ -97,8 +97,8 @@ func TestApproverAnswersAreLogged(t *testing.T) {
 	}
 }
 
-// A held call is compared with what a person approved, also where every call is allowed and the verdict comes after
-// the session was opened.
+// A held call is compared with the approved call, also if every call is allowed and the verdict
+// arrives after the session was opened.
 func TestHeldCallIsComparedWhereEveryCallIsAllowed(t *testing.T) {
 	for name, want := range map[string]int{"same directory": 1, "another directory": 0} {
 		t.Run(name, func(t *testing.T) {

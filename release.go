@@ -22,7 +22,7 @@ func (h *Host) openControlSocket() {
 	}
 }
 
-// newControlSocket returns the host's control socket; nil if the host has none.
+// newControl returns the host's control socket; nil if the host has none.
 func (h *Host) newControl() *hostsocket.Server {
 	if !h.config.Releasable || h.config.DataDir == "" {
 		return nil

@@ -155,8 +155,8 @@ func (s *Session) ToolNames(ctx context.Context) ([]string, error) {
 // Model returns the model of the session's next turns.
 func (s *Session) Model() model.Config { return *s.model.Load() }
 
-// Close ends everything in the session and releases its log. If ctx ends first, the error
-// names what still runs, and the session continues to end.
+// Close ends everything in the session and releases its log. If ctx ends first, the error names the
+// work that still runs, and the session continues to end.
 func (s *Session) Close(ctx context.Context) error {
 	return s.CloseFor(ctx, event.Shutdown, "host")
 }

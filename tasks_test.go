@@ -24,7 +24,7 @@ import (
 type family struct {
 	mu      sync.Mutex
 	scripts map[string]*script.Model // by the session's first input
-	late    int                      // requests that came after the family was told to stop
+	late    int                      // requests that came after the family had to stop
 	stopped bool
 }
 

@@ -77,8 +77,8 @@ type Toolbox struct {
 	// machine, and returns their outcomes. It is called at most once, when the session is
 	// open.
 	Reattach func(context.Context) []Reattached
-	// Reminder, if set, returns what the model must know before its next request, such as that
-	// the permission mode has changed; empty for nothing.
+	// Reminder, if set, returns a note for the model before its next request, such as that the
+	// permission mode has changed; empty for none.
 	Reminder func(event.State) string
 	// Sweep, if set, ends the processes that a dead host left behind, and returns their pids.
 	// Jobs with the marks in released were released on purpose and must continue.

@@ -196,10 +196,10 @@ type Interruption struct {
 	Hurry bool
 }
 
-// Interrupt ends a turn and returns how it ended, after its terminal event is
-// durable (C10). The turn may have completed instead; of an input whose turn is
-// over, the Outcome is returned. If nothing was running that is meant, the
-// Outcome is empty and returned at once.
+// Interrupt ends a turn and returns its outcome, after its terminal event is durable (C10). The
+// turn may have completed instead. If the turn of the named input has ended before, Interrupt
+// returns its outcome. If there is no turn to end, and no input to wait for, it returns an empty
+// Outcome at once.
 func (s *Session) Interrupt(ctx context.Context, i Interruption) (Outcome, error) {
 	o, err := s.actor.Interrupt(ctx, session.Request(i))
 	if err != nil || o.Cause == nil {

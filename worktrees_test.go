@@ -24,7 +24,7 @@ type yard struct {
 	changed string
 	refuses string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	held map[string]bool
 	did  []string
 }
@@ -262,7 +262,7 @@ func TestRecoveryCountsChildren(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		kid := newSession(t, host, "kid") // somebody looks at it
+		kid := newSession(t, host, "kid") // another client looks at it
 		check("the child", kid.State(), 300)
 		check("opened again", newSession(t, host, "p").State(), 410)
 		if got := y.done(); !slices.Equal(got, []string{"make", "leave"}) {
@@ -294,7 +294,7 @@ func died(t *testing.T, dir, id string, events []event.Event) {
 
 // memo judges one directory: every call that it does not remember needs approval.
 type memo struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	kept []string
 }
 
@@ -311,7 +311,7 @@ func (m *memo) Remember(a settle.Approval) {
 	m.kept = append(m.kept, a.Tool.Name)
 }
 
-// A child in a worktree has its own judge: neither judge remembers what the other one allowed.
+// A child in a worktree has its own judge: neither judge remembers the approvals of the other one.
 func TestAJudgeForEachDirectory(t *testing.T) {
 	touch, err := tool.New(
 		"touch",
