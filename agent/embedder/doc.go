@@ -1,4 +1,4 @@
-// Package embedder has only a test: it builds a program in a module of its own,
-// which can import only what is public, and runs it. So it is a package of its
-// own: whoever runs it needs a build cache.
+// Package embedder has only a test: it builds a program in a module of its own, which can import
+// only public packages, and runs it. The test is in a package of its own, since it needs a build
+// cache.
 package embedder

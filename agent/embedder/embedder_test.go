@@ -28,7 +28,7 @@ func module(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It needs what settle needs, in the same versions: nothing is downloaded.
+	// The program needs the dependencies of settle, in the same versions: nothing is downloaded.
 	mod = regexp.MustCompile(`(?m)^module .*$`).ReplaceAll(mod, []byte("module example.com/embedder"))
 	mod = append(
 		mod,
@@ -55,8 +55,8 @@ func goTool(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestEmbedder builds a program of another module, which has only what is public,
-// and runs it.
+// TestEmbedder builds a program of another module, which can import only public packages, and runs
+// it.
 func TestEmbedder(t *testing.T) {
 	dir := module(t)
 	if out, err := goTool(t, dir, "build", "-ldflags", "-s -w", "-o", "embedder", "."); err != nil {
@@ -85,7 +85,7 @@ func TestEmbedder(t *testing.T) {
 	}
 }
 
-// TestTheProgramInTheDocumentation: it compiles, against what is public.
+// TestTheProgramInTheDocumentation: the program compiles with public packages only.
 func TestTheProgramInTheDocumentation(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "embedding.md"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command embedder is a program outside of settle's module: it can import only
-// what is public. It prints what happened in a turn.
+// Command embedder is a program outside of settle's module: it can import only public packages. It
+// prints the events of a turn.
 package main
 
 import (
@@ -79,7 +79,7 @@ func run(ctx context.Context, dir, data string) (err error) {
 	return errors.New("the turn has no end")
 }
 
-// observer counts what starts and ends.
+// observer counts starts and ends of turns, attempts and calls.
 func observer(seen map[string]int) settle.Observer {
 	return settle.Observer{
 		Turn: func(ctx context.Context, _ event.Event) (context.Context, func(event.Event)) {
@@ -91,7 +91,7 @@ func observer(seen map[string]int) settle.Observer {
 	}
 }
 
-// report prints what is kept of the session, then deletes it.
+// report prints the stored session, then deletes it.
 func report(data string, observed map[string]int) error {
 	fmt.Println("observed:", observed)
 	store := settle.Store{Dir: data}

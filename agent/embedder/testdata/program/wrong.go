@@ -4,7 +4,7 @@ package main
 
 import "github.com/settle-agent/settle/event"
 
-// A switch on what is no event does not compile.
+// wrong does not compile: its type switch has a type that is not an event.
 func wrong(e event.Event) bool {
 	switch e.Data.(type) {
 	case event.Item:
