@@ -33,7 +33,7 @@ type Call struct {
 	Once   bool
 	// Why states in one line why the call needs approval; empty if it needs none.
 	Why string
-	// Review is why a review did not allow the call; empty without one.
+	// Review is the reason why a review did not allow the call; empty without one.
 	Review string
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths.
@@ -101,14 +101,14 @@ type Reviewer interface {
 	Timeout() time.Duration
 }
 
-// ReviewRequest is what a reviewer receives. It has no output of tools.
+// ReviewRequest is a call that a reviewer judges, and its context. It contains no tool output.
 type ReviewRequest struct {
-	// Tool, Text, Why and Dir are the call, the whole of it for a reader, the reason why a person
-	// would be asked, and the working directory.
+	// Tool is the name of the tool. Text is the whole call for a reader. Why is the reason why a
+	// person would be asked. Dir is the working directory.
 	Tool, Text, Why, Dir string
 	// Prompts are the last prompts of the user, oldest first.
 	Prompts []string
-	// Reviews and Spent are the earlier reviews of the session and what they have used.
+	// Reviews is the number of earlier reviews in the session; Spent is their usage and cost.
 	Reviews int
 	Spent   event.Summary
 }
@@ -156,8 +156,8 @@ type Answer struct {
 	Explain bool
 	// Policy names the policy that answers if no person can answer (C16); else empty.
 	Policy string
-	// Arguments, if set, are what the call runs with instead: the person changed it. The
-	// judge judges the changed call again, and only an approval can have them.
+	// Arguments, if set, replace the arguments of the call: the person changed it. The judge judges
+	// the changed call again, and only an approval can have them.
 	Arguments string
 	// Permission, with an approved plan, is the mode in which the work begins; see
 	// [event.PlanModes]. Empty means the session's own mode.
