@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// acpxUser is somebody who uses acpx in a directory.
+// acpxUser is a user of acpx in a directory.
 type acpxUser struct {
 	t     *testing.T
 	srv   *modeltest.Server
@@ -50,7 +50,7 @@ func useAcpx(t *testing.T, srv *modeltest.Server, flags ...string) *acpxUser {
 	return u
 }
 
-// sockets is where acpx keeps its sockets, which it leaves behind.
+// sockets returns the folder of acpx's sockets, which acpx leaves behind.
 func (u *acpxUser) sockets() string {
 	home := strings.TrimPrefix(u.env[0], "HOME=")
 	return filepath.Join("/tmp", fmt.Sprintf("acpx-%x", sha256.Sum256([]byte(home)))[:len("acpx-")+10])
@@ -234,7 +234,7 @@ func TestAcpxSession(t *testing.T) {
 	u.ok([]string{"sessions", "close"}, id)
 }
 
-// What acpx gets is one ACP message a line; the answer is in it as it is.
+// The output of acpx has one ACP message a line, with the answer unchanged.
 func TestAcpxJSON(t *testing.T) {
 	u := useAcpx(
 		t,

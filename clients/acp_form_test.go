@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A real server asks for input in a call; the request that the client gets is the
-// protocol's, and what is filled in gets to the server.
+// A real server requests a form during a call. The client receives the protocol's request, and the
+// server receives the filled form.
 func TestACPForms(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("tool_search", `{"query":"elicitation"}`)),

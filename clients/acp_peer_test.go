@@ -20,9 +20,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// acpPeer is a plain client that talks to the built binary, and holds each
-// message that it gets against the protocol's schema. It does what acpx does
-// not: cancel in the same write, and go away in every way that there is.
+// acpPeer is a plain client that talks to the built binary, and checks each received message with
+// the protocol's schema. It supports operations that acpx does not: a cancel in the same write, and
+// every kind of disconnect.
 type acpPeer struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -32,7 +32,7 @@ type acpPeer struct {
 	env  []string
 	err  acpText
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	ids      int
 	methods  map[string]string // of requests, by id
 	lines    []string
@@ -42,7 +42,7 @@ type acpPeer struct {
 	problems []error
 }
 
-// acpText is what a process says, read while it does.
+// acpText collects the output of a running process. It can be read while the process writes.
 type acpText struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer
@@ -62,8 +62,8 @@ func (x *acpText) String() string {
 
 const acpKey = "sk-of-the-client-1234567890"
 
-// acpStart starts the binary in a directory of the test's. env is that of an
-// earlier peer, whose sessions it shall find, or nil.
+// acpStart starts the binary in a temporary directory. env is the environment of an earlier peer,
+// whose sessions it must find, or nil.
 func acpStart(t *testing.T, srv *modeltest.Server, env []string, args ...string) *acpPeer {
 	t.Helper()
 	return acpStartBy(t, nil, srv, env, args...)
@@ -169,7 +169,7 @@ func (p *acpPeer) write(messages ...map[string]any) {
 		}
 		all = append(append(all, raw...), '\n')
 	}
-	_, _ = p.in.Write(all) // where it is gone, what is waited for does not come
+	_, _ = p.in.Write(all) // if the process is gone, the awaited message does not come
 }
 
 // request makes a request, and returns its id.
@@ -196,7 +196,7 @@ type acpAnswer struct {
 		Message string
 		Data    map[string]any
 	}
-	after string // what came before it
+	after string // earlier message
 }
 
 // answer waits for the answer to a request.

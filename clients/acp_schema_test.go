@@ -70,7 +70,7 @@ func acpAnswers() map[string]string {
 	}
 }
 
-// acpSays are the definitions of what an agent sends by itself.
+// acpSays maps the methods of the agent's own messages to their definitions.
 func acpSays() map[string]string {
 	return map[string]string{
 		"session/update": "SessionNotification", "session/request_permission": "RequestPermissionRequest", "elicitation/create": "CreateElicitationRequest", "$/cancel_request": "CancelRequestNotification",

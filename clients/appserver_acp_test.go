@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// adapted runs a plan with codex-acp as the other side, which runs settle.
+// adapted runs a plan with a client of codex-acp, which runs settle.
 func (s *appStage) adapted(steps ...appStep) appTranscript {
 	s.t.Helper()
 	if !slices.ContainsFunc(s.env, func(v string) bool { return strings.HasPrefix(v, "CODEX_PATH=") }) {
@@ -25,8 +25,8 @@ func (s *appStage) adapted(steps ...appStep) appTranscript {
 	return s.play(true, []string{filepath.Join(packages(s.t), "node_modules", ".bin", "codex-acp")}, steps)
 }
 
-// overheard has codex-acp run settle with what they say to each other written
-// down, and returns how to read that.
+// overheard has codex-acp run settle through a recorder of their messages, and returns a function
+// that reads the record.
 func (s *appStage) overheard() func() appTranscript {
 	s.t.Helper()
 	dir := s.t.TempDir()
@@ -105,7 +105,7 @@ func acpOutput() appStep {
 	return appStep{"await", "session/update", appParams{"update": appParams{"sessionUpdate": "tool_call_update"}}}
 }
 
-// stops are how the prompts ended.
+// stops returns the stop reasons of the prompts.
 func (tr appTranscript) stops() []string {
 	var out []string
 	for _, l := range tr.answers("session/prompt") {
@@ -253,7 +253,7 @@ func TestCodexACPFaults(t *testing.T) {
 		env   []string
 		stop  string
 		says  string
-		// category is that of the extension.
+		// category is the category that the sessionFailure extension reports.
 		category string
 	}{
 		"stall":      {stall, []string{"SETTLE_STALL_TIMEOUT_MS=200"}, "end_turn", "no tokens received", "connection"},

@@ -18,12 +18,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// appOracle is what the Codex binary says of its own protocol: a schema for each
-// message.
+// appOracle holds the schemas that the Codex binary generates for the messages of its protocol.
 type appOracle struct {
 	dir string
-	// params are the names of the schemas of requests' parameters by method;
-	// those of the answers have the same names.
+	// requests and serverRequests map a method to the schema name of its parameters. The schema of
+	// the response has the same base name.
 	requests, serverRequests map[string]string
 	notes                    map[string]string
 
@@ -172,12 +171,12 @@ type appLine struct {
 	}
 }
 
-// appTranscript is all that was said.
+// appTranscript has all messages of a run.
 type appTranscript struct {
 	t     *testing.T
 	lines []appLine
 	text  string
-	// stderr is what came beside it, took how long the client ran.
+	// result has the exit of the client, its standard error, and its duration.
 	result
 }
 
@@ -197,8 +196,8 @@ func readAppTranscript(t *testing.T, r result) appTranscript {
 	return out
 }
 
-// valid holds every message against the oracle: what settle says must be as
-// the schema has it, and what it understands must be what the schema allows.
+// valid checks every message with the schemas: settle's messages must match them, and requests that
+// settle accepts must be allowed by them.
 func (tr appTranscript) valid() {
 	tr.t.Helper()
 	o, err := appSchemas()
@@ -252,8 +251,8 @@ func appAnswer(params string) string {
 	return strings.TrimSuffix(params, "Params") + "Response"
 }
 
-// brief tells the messages that came from the other side in one line each, for
-// comparing: the method, and what of an item or turn tells it apart.
+// brief returns the received messages in one line each, for comparisons: the method, and the
+// distinguishing fields of an item or turn.
 func (tr appTranscript) brief(skip ...string) []string {
 	var out []string
 next:
@@ -275,7 +274,7 @@ next:
 			Status    struct{ Type string }
 			WillRetry *bool
 		}
-		_ = json.Unmarshal(l.Msg.Params, &p) // what does not fit is left out
+		_ = json.Unmarshal(l.Msg.Params, &p) // parameters that do not fit are left out
 		words := []string{l.Msg.Method, p.Item.Type, p.Item.Status, p.Turn.Status, p.Status.Type}
 		if p.WillRetry != nil {
 			words = append(words, fmt.Sprintf("retry=%v", *p.WillRetry))
@@ -307,7 +306,7 @@ func (tr appTranscript) answers(method string) []appLine {
 	return out
 }
 
-// notes returns the messages of the other side with the method.
+// notes returns the received notifications with the method.
 func (tr appTranscript) notes(method string) []appLine {
 	var out []appLine
 	for _, l := range tr.lines {
@@ -318,8 +317,8 @@ func (tr appTranscript) notes(method string) []appLine {
 	return out
 }
 
-// settled checks that whatever item and turn started has exactly one end, the
-// items before their turn, and nothing after that.
+// settled checks that each started item and turn has exactly one end, the items before their turn,
+// and nothing after that.
 func (tr appTranscript) settled() {
 	tr.t.Helper()
 	items, turns := map[string]int{}, map[string]int{}
@@ -358,7 +357,7 @@ func (tr appTranscript) settled() {
 	}
 }
 
-// after is how long after one message from the other side another one came.
+// between returns the time from one message to another.
 func (tr appTranscript) between(from, to appLine) time.Duration {
 	return time.Duration(to.At-from.At) * time.Millisecond
 }

@@ -22,8 +22,8 @@ type appStep = []any
 // appParams are parameters.
 type appParams = map[string]any
 
-// appStage is where a client drives settle: a model server, a working directory,
-// and a home in which sessions are kept from one run to the next.
+// appStage is the environment in which a client drives settle: a model server, a working directory,
+// and a home that keeps sessions from one run to the next.
 type appStage struct {
 	t    *testing.T
 	dir  string
@@ -40,7 +40,7 @@ func newAppStage(t *testing.T, srv *modeltest.Server, more ...string) *appStage 
 	return &appStage{t: t, dir: t.TempDir(), env: append(env, more...), mark: mark}
 }
 
-// plain runs a plan with settle as the other side.
+// plain runs a plan with settle as the server.
 func (s *appStage) plain(steps ...appStep) appTranscript {
 	s.t.Helper()
 	return s.play(false, append([]string{settle(s.t), "app-server"}, s.flags...), steps)
@@ -119,7 +119,7 @@ func appFailure(l appLine) string {
 	return fmt.Sprintf("%d %s", l.Msg.Error.Code, l.Msg.Error.Message)
 }
 
-// ends are how the turns ended, with the kind of error.
+// ends returns the statuses of the turns, with the kind of error.
 func (tr appTranscript) ends() []string {
 	var out []string
 	for _, l := range tr.notes("turn/completed") {
@@ -148,7 +148,7 @@ func (tr appTranscript) diff(what string, want, got any) {
 	}
 }
 
-// exitsWith checks that the other side ended with the code.
+// exitsWith checks the exit code of the server.
 func (tr appTranscript) exitsWith(code int) {
 	tr.t.Helper()
 	last := tr.lines[len(tr.lines)-1]
@@ -157,7 +157,7 @@ func (tr appTranscript) exitsWith(code int) {
 	}
 }
 
-// TestAppServer: what a client does in an afternoon.
+// TestAppServer: the requests of a typical client.
 func TestAppServer(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(
@@ -217,8 +217,7 @@ func TestAppServer(t *testing.T) {
 	}
 }
 
-// tour checks the first turn of TestAppServer, and what the thread says of it
-// later.
+// tour checks the first turn of TestAppServer, and the later reports of its thread.
 func (tr appTranscript) tour() {
 	tr.t.Helper()
 	var first []string
@@ -354,7 +353,7 @@ func TestAppServerApprovals(t *testing.T) {
 	tr.diff("commands", []string{"declined", "declined", "failed", "completed", "completed"}, how)
 }
 
-// TestAppServerRights: what is denied where a client says that nobody is asked.
+// TestAppServerRights: the denied calls of a client that forbids questions.
 func TestAppServerRights(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(modeltest.Call("shell", `{"command":"ls && touch made"}`), modeltest.Call("shell", `{"command":"ls"}`)), modeltest.Say("1"),
@@ -400,8 +399,8 @@ func TestAppServerRights(t *testing.T) {
 	tr.diff("asked of the model", []string{"gpt-5.2-codex", "high"}, []string{last.Model, last.Reasoning.Effort})
 }
 
-// TestAppServerFlood: whatever comes at once, each request is answered, if only
-// with a refusal, and what is no message does not end the conversation.
+// TestAppServerFlood: each request of a flood is answered, if only with a refusal, and an invalid
+// message does not end the connection.
 func TestAppServerFlood(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Still here.")))
 	s := newAppStage(t, srv)
@@ -423,8 +422,8 @@ func TestAppServerFlood(t *testing.T) {
 	}
 }
 
-// TestAppServerFaults: what goes wrong with the model is told while it is tried
-// again, and as the error of the turn.
+// TestAppServerFaults: the client receives faults of the model while settle retries, and as the
+// error of the turn.
 func TestAppServerFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault modeltest.Fault
@@ -467,7 +466,7 @@ func TestAppServerFaults(t *testing.T) {
 	}
 }
 
-// TestAppServerStops: whatever ends it, what runs is ended and said to be.
+// TestAppServerStops: each kind of stop ends the running work and reports its end.
 func TestAppServerStops(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop appStep

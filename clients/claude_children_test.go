@@ -10,9 +10,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// What a child agent calls is told with the call that started it in
-// parent_tool_use_id, between that call and its result; what it says, only where
-// forwardSubagentText asks for it.
+// The client receives the calls of a child agent with the call that started it in
+// parent_tool_use_id, between that call and its result; it receives the child's texts only with
+// forwardSubagentText.
 func TestClaudeChildren(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"permissionMode":"bypassPermissions"}`:                            {"call Bash", "result"},

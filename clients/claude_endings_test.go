@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// claudeStubborn is a call that ignores what asks it to end, and says that it runs
-// once what it has put out is in the log: a machine that is busy may be slow there.
+// claudeStubborn is a call that ignores requests to end. It reports that it runs once its output is
+// in the log: a busy machine may be slow there.
 func claudeStubborn() modeltest.Item {
 	return modeltest.Call(
 		"shell",
@@ -131,8 +131,7 @@ func TestClaudeInterruptEarly(t *testing.T) {
 	}
 }
 
-// With nothing running an interrupt is answered at once, and what comes later
-// is not covered.
+// If nothing runs, an interrupt is answered at once, and does not cover later inputs.
 func TestClaudeInterruptIdle(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Hello.")))
 	s := agentSDK(t, srv, "idle", `{}`).talk(t)
@@ -142,8 +141,8 @@ func TestClaudeInterruptIdle(t *testing.T) {
 	}
 }
 
-// An aborted client ends everything within what the SDK waits (2 s) and 1.5 s.
-// It reads nothing any more then: the last words are in the session.
+// An aborted client ends everything within the SDK's wait (2 s) and 1.5 s. It reads nothing any
+// more then: the last messages are in the session.
 func TestClaudeAbort(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(claudeStubborn()), modeltest.Say("I remember.")))
 	run := agentSDK(t, srv, "abort", claudeBypass)
@@ -172,8 +171,7 @@ func TestClaudeLeft(t *testing.T) {
 	claudeGoesOn(t, run, s.of("system/init")[0].Session, "was shut down")
 }
 
-// claudeGoesOn resumes a session whose turn was ended, and looks at what is kept
-// of that.
+// claudeGoesOn resumes a session whose turn was ended, and checks the stored part of the turn.
 func claudeGoesOn(t *testing.T, was client, session, cause string) {
 	t.Helper()
 	log := claudeCommand(t, was, "sessions", "show", session)

@@ -109,7 +109,7 @@ func TestClaudeModes(t *testing.T) {
 	}
 }
 
-// What settle does not have is answered clearly.
+// Unsupported requests are answered clearly.
 func TestClaudeRefusals(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("Never.")))
 	s := agentSDK(t, srv, "refusals", `{}`).talk(t)
@@ -178,7 +178,7 @@ func TestClaudeSchema(t *testing.T) {
 	}
 }
 
-// Hooks decide before the client is asked, and are told of what ran.
+// Hooks decide before the client is asked, and receive the executed calls.
 func TestClaudeHooks(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(
@@ -208,8 +208,8 @@ func TestClaudeHooks(t *testing.T) {
 	}
 }
 
-// Servers in the client's process and others are called under Claude's names, and one
-// that hangs is interrupted. What settle does not have is told.
+// Servers in the client's process and others are called under Claude's names, and a hanging server
+// is interrupted. The client receives the unsupported options.
 func TestClaudeServersAndAgents(t *testing.T) {
 	server := filepath.Join(packages(t), "node_modules", ".bin", "mcp-server-memory")
 	srv := modeltest.NewServer(t, modeltest.Script(

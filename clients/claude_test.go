@@ -102,7 +102,7 @@ type claudeTalk struct {
 	dir string
 }
 
-// agentSDK prepares what is to be done with the SDK, against a model.
+// agentSDK prepares a run of the SDK against a model.
 func agentSDK(t *testing.T, srv *modeltest.Server, what, options string, env ...string) client {
 	t.Helper()
 	c := node(t, "claude.mjs", what, options)
@@ -158,7 +158,7 @@ func (s claudeTalk) results(t *testing.T, want ...string) []claudeSaid {
 	return s.of("result")
 }
 
-// text is what the model claudeSaid, and outputs what its calls came to.
+// parts returns the parts of type block in all messages of type kind.
 func (s claudeTalk) parts(t *testing.T, kind, block string) (out []claudePart) {
 	t.Helper()
 	for _, m := range s.of(kind) {
@@ -300,7 +300,7 @@ func TestClaudePermissions(t *testing.T) {
 	}
 }
 
-// A client that changes what is to run gets that, made anew by the model.
+// If a client changes a call, the model makes the changed call, and that call runs.
 func TestClaudeChangedInput(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(
 		modeltest.Reply(

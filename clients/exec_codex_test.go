@@ -78,8 +78,8 @@ func shape(t *testing.T, lines string) map[string][]string {
 	return all
 }
 
-// The lines have the fields of those that the real codex prints, in the same
-// turn against the same server.
+// The lines have the same fields as the lines of the real codex in the same turn against the same
+// server.
 func TestExecLinesAreCodexs(t *testing.T) {
 	turns := func(tool, arguments string) modeltest.Scenario {
 		sc := modeltest.Script(
@@ -87,7 +87,7 @@ func TestExecLinesAreCodexs(t *testing.T) {
 			modeltest.Say("Done."),
 			modeltest.Fail(modeltest.Status(400).First(modeltest.Always)),
 		)
-		sc.Rules.Off = true // what codex sends is not what is tested
+		sc.Rules.Off = true // the requests of codex are not under test
 		return sc
 	}
 	both := func(c client) string {

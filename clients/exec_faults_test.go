@@ -73,7 +73,7 @@ func TestExecAbort(t *testing.T) {
 	}
 }
 
-// A client that does not stream is told by an error.
+// A client that does not stream receives an error.
 func TestExecAbortRun(t *testing.T) {
 	srv := modeltest.NewServer(
 		t,
@@ -110,14 +110,14 @@ func TestExecAbortRun(t *testing.T) {
 	}
 }
 
-// Faults of the provider: what a retry mends is said once, what none mends fails
-// the turn, with the cause.
+// Faults of the provider: if a retry succeeds, the fault is printed once; else the turn fails with
+// the cause.
 func TestExecFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		turns  []modeltest.Turn
 		config map[string]any
 		answer string // of a turn that completes
-		fails  string // what the message of one that does not has
+		fails  string // part of the message of a turn that fails
 	}{
 		"reset":            {turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Reset(modeltest.AfterDelta(2)).First(1))}, answer: "one two three"},
 		"stall":            {turns: []modeltest.Turn{modeltest.Say("one two three").With(modeltest.Silence(modeltest.AfterDelta(2)).First(1))}, config: map[string]any{"stall_timeout": "400ms"}, answer: "one two three"},
@@ -231,7 +231,7 @@ func TestExecClientIsKilled(t *testing.T) {
 	}
 }
 
-// execBinary is settle without the SDK, for what the SDK cannot do.
+// execBinary runs settle without the SDK, for operations that the SDK does not support.
 func execBinary(t *testing.T, srv *modeltest.Server, env []string, args ...string) client {
 	t.Helper()
 	args = append([]string{settle(t), "exec"}, args...)
@@ -307,7 +307,7 @@ func TestExecNobodyIsLeft(t *testing.T) {
 	})
 }
 
-// Whoever starts it with nohup means it to outlive its parent.
+// A user who starts the program with nohup wants it to outlive its parent.
 func TestExecNohup(t *testing.T) {
 	srv := modeltest.NewServer(
 		t, modeltest.Script(modeltest.Reply(shellCall("echo begun; sleep 2")), modeltest.Say("Done.")),

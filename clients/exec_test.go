@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// execPlan is what exec.mjs does.
+// execPlan is the plan that exec.mjs reads and executes.
 type execPlan struct {
 	Codex  map[string]any `json:"codex"`
 	Thread map[string]any `json:"thread"`
@@ -59,7 +59,8 @@ type execSaid struct {
 	Millis int `json:"took"`
 }
 
-// execThread is what most threads of the tests are like.
+// execThread returns the options of a thread: the defaults of most tests, and more, a list of names
+// and values that replaces or extends them.
 func execThread(more ...any) map[string]any {
 	all := map[string]any{"model": "gpt-5", "sandboxMode": "danger-full-access", "skipGitRepoCheck": true}
 	for n := 0; n < len(more); n += 2 {
@@ -90,7 +91,7 @@ func execClient(t *testing.T, srv *modeltest.Server, plan execPlan, env []string
 	return c
 }
 
-// execRun carries a plan out and returns what the SDK said.
+// execRun runs a plan and returns the output of the SDK.
 func execRun(t *testing.T, srv *modeltest.Server, plan execPlan, env []string) []execSaid {
 	t.Helper()
 	r := execClient(t, srv, plan, env).run(t)
@@ -113,7 +114,7 @@ func execRead(t *testing.T, stdout string) []execSaid {
 	return all
 }
 
-// execEvents returns the events' types, with those of their items.
+// execEvents returns the types of the events and of their items.
 func execEvents(said []execSaid) []string {
 	var all []string
 	for _, s := range said {
@@ -129,7 +130,7 @@ func execEvents(said []execSaid) []string {
 	return all
 }
 
-// execClosed: what started has completed before the turn's end.
+// execClosed checks that everything that started has completed before the turn's end.
 func execClosed(t *testing.T, said []execSaid) {
 	t.Helper()
 	open := map[string]bool{}
@@ -180,7 +181,7 @@ func shellCall(command string) modeltest.Item {
 	return modeltest.Call("shell", string(raw))
 }
 
-// What the client passes takes effect, and it gets items, answer and usage.
+// The client's options take effect, and it receives items, answer and usage.
 func TestExecRun(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Scenario{
 		Rules: modeltest.Rules{Keys: []string{"sk-of-the-client-1234567890"}, RequireStoreFalse: true},
@@ -366,7 +367,7 @@ func jsonEqual(t *testing.T, a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
-// What a sandbox mode allows, as far as a call shows what it does.
+// The permissions of a sandbox mode, as far as the effects of calls show them.
 func TestExecSandbox(t *testing.T) {
 	write := func(path string) modeltest.Item {
 		raw, _ := json.Marshal(map[string]string{"path": path, "content": "x\n"})

@@ -69,7 +69,7 @@ func theirs(t *testing.T) client {
 // codexOn is the unmodified Codex with its commands on an exec-server.
 func codexOn(t *testing.T, address, dir, sandbox string, turns ...modeltest.Turn) result {
 	sc := modeltest.Script(turns...)
-	sc.Rules.Off = true // what codex sends is not what is tested
+	sc.Rules.Off = true // the requests of codex are not under test
 	srv := modeltest.NewServer(t, sc)
 	c := bin(
 		t, "codex", "exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m", "gpt-5", "-c", "model_provider=x",
@@ -83,8 +83,7 @@ func codexOn(t *testing.T, address, dir, sandbox string, turns ...modeltest.Turn
 	return c.run(t)
 }
 
-// commands are the commands that codex says it has run: what they put out, and the
-// exit code.
+// commands returns the commands that codex has run, with their output and exit code.
 func commands(t *testing.T, r result) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -169,7 +168,7 @@ func TestExecServerServesCodex(t *testing.T) {
 	awaitNoProcess(t, mark, goneTimeout)
 }
 
-// What Codex's sandbox forbids, the kernel forbids on settle's exec-server.
+// settle's exec-server forbids, by the kernel, everything that Codex's sandbox forbids.
 func TestExecServerConfinesCodex(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "known"), []byte("known\n"), 0o644); err != nil {
@@ -215,9 +214,9 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 	_, their := execServer(t, theirs(t))
 	a, b := execservertest.Dial(t, our, http.Header{}), execservertest.Dial(t, their, http.Header{})
 	at := func(name string) string { return (&url.URL{Scheme: "file", Path: filepath.Join(dir, name)}).String() }
-	// Outputs, exits and ends of a process are numbered as they happen: a command that
-	// exits while its output is on the way has two orders, on either server. So each
-	// of these waits at its gate, which opens when the client has seen what was before.
+	// Outputs, exits and ends of a process are numbered as they happen: if a command exits while
+	// its output is on the way, both orders are possible, on either server. So each event waits at
+	// its gate, which opens when the client has received the events before.
 	gates := map[*execservertest.Client]*gate{a: newGate(t), b: newGate(t)}
 	start := func(id, script string) map[string]any { return execservertest.Start(id, script, dir, "none") }
 	type object = map[string]any
@@ -227,7 +226,7 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 		}
 		return form(t, c.Try(method, params))
 	}
-	// Each is asked once, but for what is no method: "output" and "exit" wait until a
+	// Each method is called once. Steps that are not methods wait: "output" and "exit" wait until a
 	// process has done that and then open its gate, "end" waits for its end.
 	for _, ask := range []struct {
 		method string
@@ -321,7 +320,7 @@ func TestExecServerAnswersAreCodexs(t *testing.T) {
 		case "end":
 			id := ask.params["processId"].(string)
 			end := func(c *execservertest.Client) execservertest.Done {
-				// Codex may tell of the end before it tells of the exit.
+				// Codex can report the end before the exit.
 				d := c.Until(id, "the end", func(d execservertest.Done) bool { return d.Closed && d.Exited != nil })
 				d.Seqs = slices.Sorted(slices.Values(d.Seqs))
 				return d
@@ -350,7 +349,7 @@ func newGate(t *testing.T) *gate {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// For reading, too: what is written stays there for who has yet to come.
+	// Opened for reading as well: then written data stay for a later reader.
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +366,7 @@ func (g *gate) open() {
 	}
 }
 
-// form is an answer without what differs from one server to the next.
+// form is an answer without the parts that differ between servers.
 func form(t *testing.T, a execservertest.Answer) any {
 	t.Helper()
 	if a.Error != nil {
@@ -377,7 +376,7 @@ func form(t *testing.T, a execservertest.Answer) any {
 	if err := json.Unmarshal(a.Result, &result); err != nil {
 		t.Fatal(err)
 	}
-	delete(result, "providerId") // says that several are the same one
+	delete(result, "providerId") // names the same provider in several results
 	if info, ok := result["environmentInfo"].(map[string]any); ok {
 		delete(info, "providerId")
 		result["environmentInfo"] = slices.Sorted(maps.Keys(info))

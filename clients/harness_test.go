@@ -31,8 +31,8 @@ const clientTimeout = 2 * time.Minute
 // installTimeout bounds npm.
 const installTimeout = 10 * time.Minute
 
-// installed returns the folder with the packages of the lock file. It is kept
-// between runs, under a name that says what is in it.
+// installed returns the folder with the packages of the lock file. It is kept between runs, under a
+// name that depends on its content.
 var installed = sync.OnceValues(func() (string, error) {
 	lock, err := os.ReadFile("package-lock.json")
 	if err != nil {
@@ -129,8 +129,8 @@ func settle(t *testing.T) string {
 func TestMain(m *testing.M) {
 	setsid.Command()
 	execservertest.Play()
-	// What is ignored here, as under nohup, would be ignored by all that the tests
-	// start; what is caught here is not.
+	// Programs that the tests start would inherit a signal that is ignored here, as under nohup;
+	// they do not inherit one that is caught here.
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(sig) {
 			signal.Notify(make(chan os.Signal, 1), sig)
@@ -143,7 +143,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// result is what a client said.
+// result is the output, exit code and duration of a client.
 type result struct {
 	stdout, stderr string
 	code           int
@@ -234,14 +234,14 @@ func (c client) run(t *testing.T) result {
 	return r
 }
 
-// goneTimeout bounds the end of what a client had started. How fast that is, other
-// tests measure: this machine may be busy.
+// goneTimeout bounds the end of the processes that a client had started. Other tests measure the
+// speed: this machine may be busy.
 const goneTimeout = 30 * time.Second
 
 // awaitNoProcess waits until no process runs that has the text in its environment.
 func awaitNoProcess(t *testing.T, text string, within time.Duration) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system sends no notification
 	defer tick.Stop()
 	late := time.After(within)
 	for {
@@ -270,8 +270,8 @@ func aborted(t *testing.T, env []string, reasons ...string) (session string) {
 	return s.Session
 }
 
-// marked returns the pids whose environment has the text, such as a variable
-// that the test put there. It does not see what scrubs its environment.
+// marked returns the PIDs whose environment has the text, such as a variable that the test put
+// there. It does not find processes that clear their environment.
 func marked(t *testing.T, text string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")

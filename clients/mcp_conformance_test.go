@@ -43,7 +43,7 @@ func knocked(t *testing.T, address, token string) string {
 	return front.URL + to.Path
 }
 
-// scenarios are those of the suite for servers.
+// scenarios returns the names of the suite's server scenarios.
 func scenarios(t *testing.T) []string {
 	t.Helper()
 	r := bin(t, "conformance", "list", "--server").run(t)
@@ -92,8 +92,8 @@ func TestMCPConformance(t *testing.T) {
 	address := knocked(t, place.URL("", mcp.Path).String(), token)
 	r := bin(t, "conformance", "server", "--url", address, "--suite", "all").run(t)
 	for _, scenario := range scenarios(t) {
-		// It asks by the version of 2025-03-26 for what came with that of
-		// 2025-11-25, and is told nothing but warnings.
+		// The suite tests features of 2025-11-25 with the version 2025-03-26, and reports only
+		// warnings.
 		least := "[1-9]"
 		if scenario == "server-sse-polling" {
 			least = "0"
@@ -107,7 +107,7 @@ func TestMCPConformance(t *testing.T) {
 	}
 }
 
-// Those that need no tools of the suite's pass with the binary.
+// The scenarios that need no tools of the suite pass with the binary.
 func TestMCPConformanceOfTheBinary(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script())
 	address, token := mcpOverHTTP(t, srv)

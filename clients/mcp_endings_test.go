@@ -61,8 +61,7 @@ func TestMCPEndings(t *testing.T) {
 	}
 }
 
-// The program that started settle dies, and somebody else has the other ends
-// of its streams.
+// The program that started settle dies, and another process has the other ends of its streams.
 func TestMCPDeadParent(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(mcpStubborn())))
 	c := client{argv: []string{"sh", "-c", `exec 3<&0; "$@" <&3 & wait`, "sh"}, dir: t.TempDir(), env: home(t)}

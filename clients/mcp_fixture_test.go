@@ -13,9 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// fixture is the server that the conformance suite expects: its tools,
-// resources and prompts have fixed names and answers. What carries them is
-// settle's own endpoint.
+// fixture is the server that the conformance suite expects: its tools, resources and prompts have
+// fixed names and answers. settle's own endpoint serves them.
 func fixture() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "fixture", Version: "1"}, &sdk.ServerOptions{
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {

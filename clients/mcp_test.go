@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// mcpSaid is a line of mcp.mjs, or what the Inspector shows of a call.
+// mcpSaid is a line of mcp.mjs, or the Inspector's output about a call.
 type mcpSaid struct {
 	Kind        string
 	Message     string
@@ -53,7 +53,7 @@ func mcpSDK(t *testing.T, srv *modeltest.Server, what string, elicit any, env ..
 	return c
 }
 
-// mcpSays runs it to its end, and returns what it said, by kind.
+// mcpSays runs a client to its end, and returns its lines, by kind.
 func mcpSays(t *testing.T, c client) map[string][]mcpSaid {
 	t.Helper()
 	r := c.run(t)
@@ -86,8 +86,8 @@ func mcpHome(c client) string {
 	return ""
 }
 
-// mcpInspect runs the Inspector on settle with the arguments before "--". It
-// hands on what it is told of the environment, and no more.
+// mcpInspect runs the Inspector on settle with the arguments before "--". The Inspector passes on
+// the variables that it receives as arguments, and no others.
 func mcpInspect(t *testing.T, srv *modeltest.Server, env []string, args ...string) result {
 	t.Helper()
 	at := slices.Index(args, "--")
@@ -102,8 +102,8 @@ func mcpInspect(t *testing.T, srv *modeltest.Server, env []string, args ...strin
 	return c.run(t)
 }
 
-// The Inspector lists the tools, calls them, and shows what they say, over
-// standard streams and over HTTP.
+// The Inspector lists the tools, calls them, and shows their results, over standard streams and
+// over HTTP.
 func TestMCPInspector(t *testing.T) {
 	srv := modeltest.NewServer(
 		t, modeltest.Script(modeltest.Reply(mcpTouch()), modeltest.Say("Done."), modeltest.Say("Again.")),
@@ -171,7 +171,7 @@ func TestMCPInspectorOverHTTP(t *testing.T) {
 	}
 }
 
-// Whoever takes elicitations is asked; for others the policy answers.
+// Clients with elicitation are asked; for others the policy answers.
 func TestMCPPermission(t *testing.T) {
 	accept := map[string]any{"action": "accept", "content": map[string]any{"decision": "allow"}}
 	for name, c := range map[string]struct {
@@ -216,8 +216,7 @@ func TestMCPClientOverHTTP(t *testing.T) {
 	}
 }
 
-// mcpEnds checks what is said of a turn that was interrupted in a command that
-// ignores TERM.
+// mcpEnds checks the report of a turn that was interrupted in a command that ignores TERM.
 func mcpEnds(t *testing.T, s map[string][]mcpSaid, what string) {
 	t.Helper()
 	if what == "cancel" {
@@ -252,7 +251,7 @@ func TestMCPInterrupts(t *testing.T) {
 	}
 }
 
-// What goes wrong with the model is in the result, by name.
+// The result names a fault of the model.
 func TestMCPFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		turns []modeltest.Turn

@@ -136,8 +136,8 @@ func TestPromptsFromNpm(t *testing.T) {
 	p.end(30*time.Second, 0)
 }
 
-// A server that hangs while it is asked for a prompt: the cancel is answered, the
-// server is told, and the session goes on.
+// A server hangs while settle requests a prompt: the cancel is answered, the server receives it,
+// and the session goes on.
 func TestPromptsThatHang(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two")))
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// claudeProject is a project as people have it for Claude Code; the forms of its files
-// are those of https://code.claude.com/docs.
+// claudeProject returns the files of a typical project with Claude Code's configuration, in the
+// forms of https://code.claude.com/docs.
 func claudeProject(url string) map[string]string {
 	hooks := map[string]any{}
 	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SubagentStop", "PreCompact", "Notification", "SessionEnd"} {
@@ -104,7 +104,7 @@ func (e *existing) client(args ...string) client {
 	return client{argv: append([]string{settle(e.t)}, args...), dir: e.dir, env: e.env}
 }
 
-// says runs settle, which has to exit with 0, and returns what it says.
+// says runs settle, which must exit with 0, and returns its output.
 func (e *existing) says(args ...string) string {
 	e.t.Helper()
 	r := e.client(args...).run(e.t)
@@ -225,8 +225,8 @@ func TestExistingProjectOfClaudeCode(t *testing.T) {
 	e.nothing()
 }
 
-// Killed in the middle of a call, with servers and hooks at work, settle leaves no
-// process; the next session removes what it left in files.
+// Killed in the middle of a call, with running servers and hooks, settle leaves no process; the
+// next session removes the files that it left.
 func TestExistingProjectAfterAKill(t *testing.T) {
 	e := newExisting(t, claudeProject(everything(t)), map[string]string{".config/settle/config.toml": filesOutside})
 	e.says("mcp-servers", "--trust", "--yes")
@@ -246,7 +246,7 @@ func TestExistingProjectAfterAKill(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system sends no notification
 	defer tick.Stop()
 	for is := false; !is; _, is = is, exists(filepath.Join(e.dir, "ready")) {
 		select {
@@ -255,7 +255,7 @@ func TestExistingProjectAfterAKill(t *testing.T) {
 			t.Fatal("the command did not run")
 		}
 	}
-	if n := len(marked(t, e.mark)); n < 4 { // settle, a server, the shell, and what it started
+	if n := len(marked(t, e.mark)); n < 4 { // settle, a server, the shell, and its child
 		t.Errorf("only %d processes to be left", n)
 	}
 	if err := syscall.Kill(cmd.Process.Pid, syscall.SIGKILL); err != nil {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// recorder answers every request with a stream, and keeps what it was sent.
+// recorder answers every request with a stream, and keeps the request.
 type recorder struct {
 	stream string
 
@@ -62,7 +62,8 @@ type streamResult struct {
 	Input, Cached, Outs int64
 }
 
-// settles is what settle reads, and sends.
+// settles returns the result that settle's provider reads from the stream, and a recorder of its
+// request.
 func settles(t *testing.T, req model.Request) (streamResult, *recorder) {
 	t.Helper()
 	r := &recorder{stream: stream}
@@ -100,7 +101,7 @@ func settles(t *testing.T, req model.Request) (streamResult, *recorder) {
 	return got, r
 }
 
-// sdks is what the SDK reads, and sends.
+// sdks returns the result that the Gemini SDK reads from the stream, and a recorder of its request.
 func sdks(
 	t *testing.T, name string, contents []*genai.Content, config *genai.GenerateContentConfig,
 ) (streamResult, *recorder) {
@@ -149,8 +150,8 @@ func sdks(
 	return got, r
 }
 
-// settle sends what the SDK would send for the same conversation, and reads what the
-// SDK reads.
+// TestAgainstSDK: settle sends the same requests as the SDK for the same conversation, and reads
+// the same results.
 func TestAgainstSDK(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)
 	ours, sent := settles(t, model.Request{

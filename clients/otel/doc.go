@@ -1,4 +1,4 @@
-// Package otel holds what settle exports against OpenTelemetry's own receiver: that of
-// its collector (https://pkg.go.dev/go.opentelemetry.io/collector/receiver/otlpreceiver).
-// It is a module of its own, since its dependencies are many.
+// Package otel tests settle's exports against OpenTelemetry's own receiver, which its collector
+// uses (https://pkg.go.dev/go.opentelemetry.io/collector/receiver/otlpreceiver). It is a module of
+// its own, since it has many dependencies.
 package otel

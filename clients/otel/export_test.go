@@ -25,7 +25,7 @@ import (
 
 const key = "a-key-that-is-never-shown"
 
-// collector is a receiver of OTLP and what it took.
+// collector is a receiver of OTLP, with the received data.
 type collector struct {
 	url     string
 	traces  consumertest.TracesSink
@@ -78,7 +78,7 @@ func build(t *testing.T) (dir string) {
 	return dir
 }
 
-// script runs a prompt against a fake model, and returns what came on standard error.
+// script runs a prompt against a fake model, and returns the standard error.
 func script(t *testing.T, dir, scenario string, environ ...string) string {
 	t.Helper()
 	path := filepath.Join(dir, "scenario.json")

@@ -52,8 +52,9 @@ func (s sample) F() float64                 { return s.value }
 func (s sample) Type() chunkenc.ValueType   { return chunkenc.ValFloat }
 func (s sample) Copy() (same chunks.Sample) { return s }
 
-// history is what Prometheus has scraped: series by their text, such as name{job="a"}, with the value of each
-// minute. A negative value is none. It implements [storage.Queryable] and [storage.Querier].
+// history holds the series that Prometheus has scraped, by their text, such as name{job="a"}. The
+// function of a series returns its value at a minute; a negative value means no sample. It
+// implements [storage.Queryable] and [storage.Querier].
 type history map[string]func(minute int) float64
 
 func (h history) Querier(_, _ int64) (storage.Querier, error) { return h, nil }
@@ -113,8 +114,8 @@ const (
 	minuteMillis = 60_000
 )
 
-// firing returns which alerts fire now, with the values of their labels: those whose expression has had a
-// result for as long as they wait.
+// firing returns the alerts that fire now, with the values of their labels: an alert fires if its
+// expression has had a result for the duration of its wait.
 func firing(t *testing.T, h history) (out []string) {
 	t.Helper()
 	engine := promql.NewEngine(promql.EngineOpts{

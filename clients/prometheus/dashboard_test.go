@@ -33,7 +33,7 @@ func exposed(t *testing.T) map[string][]string {
 	return series
 }
 
-// checkDocs compares the labels of what is served with the page.
+// checkDocs compares the labels of the served metrics with the page.
 func checkDocs(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	known := exposed(t)
@@ -57,7 +57,7 @@ func checkDocs(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-// check parses an expression, and checks that what it uses exists.
+// check parses an expression, and checks that its metrics and labels exist.
 func check(t *testing.T, known map[string][]string, expr string) {
 	t.Helper()
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
@@ -96,7 +96,7 @@ func check(t *testing.T, known map[string][]string, expr string) {
 	})
 }
 
-// TestDashboard: what the dashboard asks for is exposed.
+// TestDashboard: the metrics of the dashboard are exposed.
 func TestDashboard(t *testing.T) {
 	raw, err := os.ReadFile("../../integrations/grafana/settle.json")
 	if err != nil {
@@ -129,8 +129,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestAlerts: Prometheus takes the rules, what they ask for is exposed, one guide lists them all, and the other says
-// what to do about each.
+// TestAlerts: Prometheus accepts the rules, their metrics are exposed, one guide lists all alerts,
+// and the other has advice for each.
 func TestAlerts(t *testing.T) {
 	known, rules := exposed(t), []string(nil)
 	for _, r := range alerts(t) {

@@ -1,5 +1,4 @@
-// Package prometheus holds what settle serve answers at /metrics against Prometheus' own
-// parser and linter, and the dashboard and alerts in integrations/ against what is
-// served. It is a module of its own, so that their dependencies are not
-// settle's.
+// Package prometheus tests the response of settle serve at /metrics with Prometheus' own parser and
+// linter, and the dashboard and alerts in integrations/ with the served metrics. It is a module of
+// its own, so that their dependencies are not settle's.
 package prometheus

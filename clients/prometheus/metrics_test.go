@@ -94,7 +94,7 @@ func (c client) turn() {
 			break
 		}
 	}
-	c.do("DELETE", "/api/sessions/s", "") // what counts has returned when this has
+	c.do("DELETE", "/api/sessions/s", "") // when this has returned, all counted calls have returned
 }
 
 func TestPrometheusReadsMetrics(t *testing.T) {
