@@ -161,8 +161,8 @@ const (
 	decideDelay   = 50 * time.Millisecond
 )
 
-// decide has give give a verdict to the held call that the ID names. Other processes can give theirs
-// at the same time: decide looks again until it has the one that counts.
+// decide calls give, which gives a verdict to the held call that the ID names. Other processes can
+// give a verdict at the same time: decide retries until it has the verdict that counts.
 func (s *streams) decide(
 	ctx context.Context, dataDir, id string, give func(dir string, h store.HeldCall) error,
 ) error {

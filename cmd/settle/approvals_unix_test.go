@@ -381,7 +381,7 @@ func TestHeldCallIsApprovedByTwo(t *testing.T) {
 	if !strings.Contains(errs, "approved before") {
 		t.Errorf("after the crash: %s", errs)
 	}
-	exited(t, startedAt(t, p.run(s, "--resume", session, "and now?")), 0) // which ends what is left
+	exited(t, startedAt(t, p.run(s, "--resume", session, "and now?")), 0) // which ends everything that is open
 	awaitNoProcess(t, "86427")
 	if p.ran() != 1 {
 		t.Errorf("it ran %d times", p.ran())

@@ -51,8 +51,8 @@ func (p *place) controlSockets() int {
 	return len(left)
 }
 
-// A session that a server hosts is attached to: what is asked there is answered
-// here, the server's client is told, and leaving ends nothing.
+// A terminal attaches to a session that a server hosts: it can answer a question of the session,
+// the server's client sees the answer, and leaving ends nothing.
 func TestAttachedAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -101,7 +101,7 @@ func TestAttachedAnswer(t *testing.T) {
 	}
 }
 
-// A question that the other side has answered is withdrawn here.
+// A question that another client has answered is withdrawn here.
 func TestAttachedQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -150,8 +150,8 @@ func TestAttachedInterrupt(t *testing.T) {
 	}
 }
 
-// A host that is killed in the middle of an answer: what it had said is on the screen,
-// and Enter goes on with the session here.
+// A host is killed in the middle of an answer: the earlier part of the answer is on the screen, and
+// Enter continues the session here.
 func TestAttachedHostIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -189,8 +189,7 @@ func TestAttachedHostIsKilled(t *testing.T) {
 	}
 }
 
-// A host that is stopped does not hold the terminal up. What it was asked for
-// happens when it continues, once.
+// A stopped host does not delay the terminal. A request to it is executed when it continues, once.
 func TestAttachedHostIsStopped(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A command that stops settle does not keep it from ending the call (C9), and
-// it is said that this was tried.
+// A command that stops settle does not keep it from ending the call (C9), and the attempt is
+// reported.
 func TestACommandStopsSettle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -30,8 +30,8 @@ func TestACommandStopsSettle(t *testing.T) {
 	p.log("s")
 }
 
-// Ctrl-Z at a terminal stops settle, and it stays so until somebody continues
-// it, whatever its commands do.
+// Ctrl-Z at a terminal stops settle, and it stays stopped until it is continued, regardless of its
+// commands.
 func TestATerminalStopsSettle(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -78,8 +78,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// firstPost refuses whatever is no request to a model, and returns when the
-// first byte of one came.
+// firstPost refuses all requests that are not to a model, and returns when the first byte of a
+// request to a model arrives.
 func firstPost(b *testing.B, listener net.Listener) time.Time {
 	b.Helper()
 	for {

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// claudeLines is settle claude with a prompt whose call ignores TERM, and what it
-// said until that ran.
+// claudeLines is settle claude with a prompt whose call ignores TERM, and its output until the call
+// runs.
 type claudeLines struct {
 	*exec.Cmd
 	in  io.WriteCloser
@@ -56,8 +56,8 @@ func startClaude(t *testing.T) claudeLines {
 	return c
 }
 
-// A signal ends the turn, also where a call ignores it, and the last words are
-// said. That takes 1.5 s at most where nothing else needs the machine.
+// A signal ends the turn, also if a call ignores it, and the last messages are sent. That takes 1.5
+// s at most if nothing else needs the machine.
 func TestClaudeEndsWithASignal(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		c := startClaude(t)
@@ -74,7 +74,7 @@ func TestClaudeEndsWithASignal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_ = c.Wait()                                          // the code tells
+		_ = c.Wait()                                          // the exit code is checked below
 		if took := time.Since(begin); took > 15*time.Second { // the call would take longer
 			t.Errorf("%s: it took %s", signal, took)
 		}
@@ -102,7 +102,7 @@ func TestClaudeEndsWithItsReader(t *testing.T) {
 	if err := c.raw.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // the code tells
+	_ = c.Wait() // the exit code is checked below
 	if took := time.Since(begin); took > 15*time.Second {
 		t.Errorf("it took %s", took)
 	}

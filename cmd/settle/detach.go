@@ -37,7 +37,7 @@ const (
 	detachedIdleTimeout = time.Hour
 	// startTimeout bounds the time until a host has accepted the prompt.
 	startTimeout = time.Minute
-	// stopGrace is how long a host may take for its end, before it is killed.
+	// stopGrace bounds the end of a host, before it is killed.
 	stopGrace = 20 * time.Second
 	// maxHostPrompt bounds the prompt of a detached session, in bytes.
 	maxHostPrompt = 16 << 20
@@ -45,8 +45,8 @@ const (
 	maxHostOrder = 6*maxHostPrompt + 1<<10
 )
 
-// hostOrder is what a host process reads from the command that started it. An order that ends
-// early is no JSON, so that no host starts with the beginning of a prompt.
+// hostOrder is the message that a host process reads from the command that started it. An order
+// that ends early is no JSON, so that no host starts with the beginning of a prompt.
 type hostOrder struct {
 	Prompt string `json:"prompt"`
 }
@@ -211,7 +211,7 @@ func awaitHost(host *proc.StandaloneProcess) error {
 	return host.Wait()
 }
 
-// explain says how to go on with a detached session.
+// explain prints the commands that attach to, interrupt, end and list a detached session.
 func (f *runFlags) explain(s *streams, r daemon.Report) {
 	text := fmt.Sprintf(
 		"settle: session %[1]s works on in pid %[2]d\n"+
@@ -233,9 +233,9 @@ func hostLogs(dataDir, session string) (dir, pattern string) {
 	return filepath.Join(dataDir, "log"), "detached-" + filepath.Base(session) + "-*.log"
 }
 
-// hostLog makes the file for what a host process writes to standard error: messages before its
-// log is open, and the report of a crash. Each host has a file of its own, because another host
-// of the session may run.
+// hostLog creates the file for the standard error of a host process: messages before its log is
+// open, and the report of a crash. Each host has a file of its own, because another host of the
+// session may run.
 func hostLog(dataDir, session string) (*os.File, error) {
 	dir, pattern := hostLogs(dataDir, session)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// hosts returns the process that hosts a session, as "settle sessions" says.
+// hostOf returns the PID of the process that hosts a session, from "settle sessions".
 func (p *place) hostOf(session string) (pid int) {
 	p.t.Helper()
 	for line := range strings.Lines(p.says("sessions", "list", "--json")) {
@@ -108,7 +108,7 @@ func TestRunDetach(t *testing.T) {
 	}
 }
 
-// What refuses the prompt is reported to the command, and no process is left.
+// The command receives the reason why the prompt was refused, and no process is left.
 func TestRunDetachReportsRefusal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// dial tells the daemon at an address what it is to run, and becomes the stream to
-// it.
+// dial sends a command to the daemon at an address, and becomes the stream to the command.
 func dial() {
 	conn, err := net.Dial("tcp", os.Args[1])
 	if err != nil {

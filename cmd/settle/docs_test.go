@@ -34,7 +34,7 @@ func sections(t *testing.T) map[string]string {
 	return all
 }
 
-// cells returns what matches in the first column of a section's tables.
+// cells returns the matches in the first column of a section's tables.
 func cells(section, pattern string) []string {
 	found := map[string]bool{}
 	for line := range strings.Lines(section) {
@@ -64,7 +64,7 @@ func namesOf(flags *pflag.FlagSet) map[string]bool {
 	return all
 }
 
-// flagsOf returns the flags of a command and those below it, long and short.
+// flagsOf returns the flags of a command and of the commands below it, long and short.
 func flagsOf(cmd *cobra.Command) map[string]bool {
 	all := namesOf(cmd.LocalFlags())
 	for _, sub := range cmd.Commands() {
@@ -213,7 +213,8 @@ func readInSource(t *testing.T) map[string]bool {
 	return read
 }
 
-// Every setting without a dot is a flag, and those with a dot that the reference names.
+// Every setting without a dot is a flag, and so are the settings with a dot that the reference
+// names.
 func TestSettingsAreFlags(t *testing.T) {
 	r, err := config.Load(config.Input{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
 	if err != nil {

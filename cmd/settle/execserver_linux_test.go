@@ -46,8 +46,8 @@ func execServer(t testing.TB, args ...string) (cmd *exec.Cmd, url string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// C7: whatever a process does to get away, nothing of it is left when its client
-// terminates it, is gone or is killed, or when the server is killed.
+// C7: no process is left, by any escape, when its client terminates it, is gone or is killed, or
+// when the server is killed.
 func TestExecServerLeavesNothing(t *testing.T) {
 	matrix := execservertest.Matrix{
 		Server: func(t testing.TB) execservertest.Server {
@@ -94,7 +94,7 @@ func killClient(t testing.TB, env ...string) {
 	_ = cmd.Wait()
 }
 
-// What ends the server ends everything, with exit code 0.
+// Each end of the server ends everything, with exit code 0.
 func TestExecServerEnds(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestExecServerEnds(t *testing.T) {
 	}
 }
 
-// The server refuses what would let in others than this user's programs.
+// The server refuses options that would admit clients other than this user's programs.
 func TestExecServerRefuses(t *testing.T) {
 	p := newPlace(t)
 	shared := t.TempDir()
@@ -224,8 +224,8 @@ func TestExecServerOnUnixSocket(t *testing.T) {
 	}
 }
 
-// With --connect, the client is the one that listens; the server comes again when the
-// connection is gone, and its processes are still there.
+// With --connect, the client listens; the server reconnects after the connection is lost, and its
+// processes still run.
 func TestExecServerConnects(t *testing.T) {
 	conns := make(chan *websocket.Conn)
 	over := make(chan struct{})

@@ -21,8 +21,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Whatever the way in: commands and files are those of the executor, people and programs
-// are told that the connection was lost and is back, and nothing is left.
+// Every frontend: commands and files are on the executor's machine, people and programs learn that
+// the connection was lost and is back, and nothing is left.
 func TestExecutorServesEveryFrontend(t *testing.T) {
 	for name, f := range executorFrontends() {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ type frontendWithExecutor struct {
 	way    string // to them; empty if there are none
 	during func() // called while the turn runs
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	conns []*net.TCPConn
 	text  string // of standard output
 }
@@ -131,7 +131,7 @@ func (s *frontendWithExecutor) cut() {
 
 func (s *frontendWithExecutor) until(what string, is func() bool) {
 	s.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system sends no notification
 	defer tick.Stop()
 	for over := time.After(patience); !is(); {
 		select {
@@ -148,8 +148,7 @@ func (s *frontendWithExecutor) output() string {
 	return s.text
 }
 
-// await waits until standard output has something, and returns what the pattern's
-// group is.
+// await waits until standard output matches the pattern, and returns its group.
 func (s *frontendWithExecutor) await(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)

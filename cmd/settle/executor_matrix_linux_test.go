@@ -23,8 +23,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// C5, C7 over an executor, whatever leads there, whatever commands do to get away, and
-// however they are held: nothing survives, and every call has an honest ending.
+// C5, C7 over an executor, for every connection, every escape of commands, and every sandbox:
+// nothing survives, and every call has an honest ending.
 func TestExecutorLeavesNoProcess(t *testing.T) {
 	programs := programs(t)
 	for name, l := range lands(t, programs) {
@@ -52,7 +52,7 @@ type executorCell struct {
 	t      *testing.T
 	way    string
 	mark   string
-	script string // what each command begins with
+	script string // the beginning of each command
 	lease  string
 	flags  []string
 }
@@ -80,7 +80,7 @@ func newExecutorCell(t *testing.T, l land, programs string, flags []string) *exe
 			t.Fatal(err)
 		}
 	}
-	// What the escapes write first, for a sandbox in which they cannot.
+	// The files that the escapes write first, for a sandbox in which they cannot.
 	for _, escape := range execservertest.Escapes() {
 		if _, text, ok := strings.Cut(escape.Command, "echo '"); ok {
 			text, rest, _ := strings.Cut(text, "'")
@@ -101,7 +101,7 @@ func newExecutorCell(t *testing.T, l land, programs string, flags []string) *exe
 	return c
 }
 
-// few makes the long chains of an escape short: what matters is that they are some.
+// few makes the long chains of an escape short: their length does not matter.
 var few = strings.NewReplacer(
 	"chain 300", "chain 30", `chain" 200`, `chain" 20`, `deep" 50`, `deep" 20`, `"$DIR/`+setsid.Subreaper+`"`,
 	setsid.Subreaper,
@@ -184,7 +184,7 @@ func (c *executorCell) executors() (pids []int, others []string) {
 // come back, any executor.
 func (c *executorCell) nothing(ending string, waiting bool) {
 	c.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system sends no notification
 	defer tick.Stop()
 	over := time.After(patience)
 	for {
@@ -221,7 +221,8 @@ func (c *executorCell) ended(ending string, want func(event.ItemEnded) bool) {
 	}
 }
 
-// exit: the commands exit, what they leave are jobs, and these end with the session.
+// exit: the commands exit, their remaining processes become jobs, and the jobs end with the
+// session.
 func (c *executorCell) exit() {
 	cmd, _ := c.start("\necho ready", modeltest.Say("Done."))
 	exited(c.t, cmd, 0)
@@ -239,7 +240,7 @@ func (c *executorCell) interrupt() {
 	})
 }
 
-// killExecutor: nobody knows what became of the calls; the turn goes on.
+// killExecutor: the effects of the calls are unknown; the turn goes on.
 func (c *executorCell) killExecutor() {
 	cmd, _ := c.start(execservertest.Foreground, modeltest.Say("Done."))
 	pids, _ := c.executors()
@@ -296,7 +297,7 @@ func TestExecutorInstallsItselfOnce(t *testing.T) {
 			server, "--json", "--executor-install", "--executor", fmt.Sprintf(l.way, "cd /tmp && exec settle executor"),
 			"go",
 		)
-		cmd.Path = filepath.Join(programs, "settle") // the one that is copied has to be static
+		cmd.Path = filepath.Join(programs, "settle") // the copied program must be static
 		out := &strings.Builder{}
 		cmd.Stdout = out
 		started(t, cmd)

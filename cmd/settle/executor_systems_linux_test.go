@@ -27,13 +27,13 @@ import (
 type land struct {
 	// way is the command that leads to a script, which is in place of "%s".
 	way string
-	// root is where the root directory of the land is here.
+	// root is the path of the land's root directory on this machine.
 	root string
 	// cuts counts how often streams were cut; nil where they are not.
 	cuts *atomic.Int64
 }
 
-// programs builds settle, and what takes in orphans, so that they run anywhere.
+// programs builds settle, and a program that reaps orphans, so that they run anywhere.
 func programs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -105,7 +105,7 @@ func listenEach(t *testing.T, handle func(conn *net.TCPConn) *exec.Cmd) net.List
 // dialTo is the command that asks a daemon to run a script.
 func dialTo(l net.Listener) string { return "dial " + l.Addr().String() + " '%s'" }
 
-// wanted reads what a daemon is to run, and no byte more.
+// wanted reads the command that a daemon must run, and no byte more.
 func wanted(conn net.Conn) string {
 	var script []byte
 	for b := make([]byte, 1); ; {
@@ -134,8 +134,8 @@ func plugged(t *testing.T, conn *net.TCPConn, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// misbehaving wires a program through a proxy that delays what it carries, cuts the
-// connection at any byte, and then drops what it had taken in.
+// misbehaving wires a program through a proxy that delays the data, cuts the connection at any
+// byte, and then drops the data that it had received.
 func misbehaving(t *testing.T, cuts *atomic.Int64) func(*net.TCPConn) *exec.Cmd {
 	draw := rand.New(rand.NewPCG(1, 2))
 	return func(conn *net.TCPConn) *exec.Cmd {
@@ -232,9 +232,8 @@ func newSSHServer(t *testing.T) *sshServer {
 	return s
 }
 
-// container is a chroot in namespaces of its own, which has busybox and nothing
-// else, and whose first process collects no orphans. Programs get into it as those of
-// docker exec do.
+// container is a chroot in namespaces of its own, with busybox only, whose first process collects
+// no orphans. Programs enter it as with docker exec.
 func container(t *testing.T, programs string) land {
 	t.Helper()
 	root := t.TempDir()

@@ -19,8 +19,8 @@ type deaf struct{ io.WriteCloser }
 
 func (deaf) Read([]byte) (int, error) { return 0, io.EOF }
 
-// An executor that answers on a lost connection lives on: its client comes back. The
-// system tells with a signal, which ends a program that does not expect it.
+// An executor survives a write on a lost connection: its client reconnects. The system sends a
+// signal, which ends a program that does not expect it.
 func TestExecutorOutlivesItsConnection(t *testing.T) {
 	p := newPlace(t)
 	cmd := p.command("executor")

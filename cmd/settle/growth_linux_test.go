@@ -44,7 +44,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// curve is what grows with n; a measure without values is not drawn.
+// curve holds measurements at several sizes n; a measure without values is not drawn.
 type curve struct {
 	file, of          string
 	n                 []int

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Harbor's adapter runs settle in an environment, and has a trajectory however the run
-// ended; integrations/harbor says what stands in for Harbor.
+// Harbor's adapter runs settle in an environment, and has a trajectory after any end of the run;
+// integrations/harbor names the replacement for Harbor.
 func TestHarbor(t *testing.T) {
 	t.Parallel()
 	wait := modeltest.Reply(modeltest.Call("exec_command", `{"cmd":"sleep 60"}`)).For("wait")

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// hookSettings are those of a user of Claude Code: one script for all occasions.
+// hookSettings are the settings of a user of Claude Code: one script handles all hook events.
 const hookSettings = `{"hooks": {
 	"SessionStart": [{"hooks": [{"type": "command", "command": "$HOME/hook start"}]}],
 	"PreToolUse": [
@@ -20,7 +20,7 @@ const hookSettings = `{"hooks": {
 	"Stop": [{"hooks": [{"type": "command", "command": "$HOME/hook stop"}]}],
 	"SessionEnd": [{"hooks": [{"type": "command", "command": "$HOME/hook end"}]}]}}`
 
-// hookScript keeps a list of its runs. What it answers is in
+// hookScript keeps a list of its runs. The format of its answers is in
 // https://code.claude.com/docs/en/hooks.
 const hookScript = `#!/bin/sh
 input=$(cat)
@@ -37,9 +37,9 @@ stop*) echo "say it once more" >&2; exit 2;;
 esac
 `
 
-// Whatever the way in: a hook denies a call, changes one, tells the model something, and
-// has it go on; one that hangs, floods or kills its parent denies within its time; and
-// nothing of them is left.
+// Every frontend: a hook denies a call, changes one, gives the model a text, and has it continue;
+// one that hangs, floods or kills its parent denies within its time; and none of their processes is
+// left.
 func TestHooksRunInEveryFrontend(t *testing.T) {
 	frontends := executorFrontends()
 	frontends["terminal"] = func(s *frontendWithExecutor) {

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// A start removes the empty files of hosts that were killed. It keeps what a host wrote, and the files of hosts
-// that run or have just begun.
+// A start removes the empty files of killed hosts. It keeps files with output, and the files of
+// hosts that run or have just begun.
 func TestStartRemovesFilesOfKilledHosts(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// secretKey is what nothing of a repository may come to see.
+// secretKey is a provider key. No program that a repository names can receive it.
 const secretKey = "sk-hostile-0123456789abcdefghij"
 
 // hostile makes the working directory a repository that runs a program in every
@@ -97,8 +97,8 @@ func (p *place) write(path, text string, mode os.FileMode) {
 	}
 }
 
-// spied puts programs of these names before all others in PATH. They write
-// their environment into the file, then do what the real ones do.
+// spied puts programs with these names before all others in PATH. They write their environment into
+// the file seen, then run the real programs.
 func (p *place) spied(seen string, names ...string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -174,7 +174,7 @@ func TestHostileRepository(t *testing.T) {
 			if strings.Contains(string(text), secretKey) {
 				t.Errorf("a program saw the key:\n%s", text)
 			}
-			if name != "doctor" && len(text) > 0 { // which says what git and rg are
+			if name != "doctor" && len(text) > 0 { // doctor runs git and rg to report their versions
 				t.Errorf("a program ran:\n%s", text)
 			}
 			if strings.Contains(string(text), "recorder") {
@@ -187,8 +187,8 @@ func TestHostileRepository(t *testing.T) {
 	}
 }
 
-// In another's directory the system's git is asked whether the user trusts it, and what it
-// says is followed. The first git of PATH is not started.
+// In a directory of another user, settle asks the system's git whether the user trusts it, and
+// follows the answer. It does not start the first git of PATH.
 func TestDirectoryOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can give a directory away; internal/repo has the rules

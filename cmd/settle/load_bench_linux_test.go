@@ -23,8 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loadWindow is how long a load is measured, after loadLead in which everything
-// gets going.
+// loadWindow is the duration of a measurement, after loadLead, in which everything starts.
 const (
 	loadLead   = 3 * time.Second
 	loadWindow = 10 * time.Second
@@ -33,14 +32,13 @@ const (
 	loadPrompts = 512 // prompts that are sent at the same time: each waits for a server that streams already
 )
 
-// BenchmarkServe measures a server with many sessions, each of which streams 20
-// deltas a second to two subscribers: memory and CPU of the server, and the
-// time from when the model's server writes a delta until a subscriber has read
-// it. The model's server is another process and the subscribers are this one;
-// what they cost is told, since all share the machine. A session that streams to
-// nobody shows what the session alone takes.
-// Budget: 1,000 sessions with one subscriber each and a p99 of 50 ms, with the
-// server on one core, and the model and the subscribers on another.
+// BenchmarkServe measures a server with many sessions, each of which streams 20 deltas a second to
+// two subscribers: memory and CPU of the server, and the time from when the model's server writes a
+// delta until a subscriber has read it. The model's server is another process, and the subscribers
+// are in this process; the benchmark reports their cost, since all share the machine. A session
+// that streams to nobody shows what the session alone takes. Budget: 1,000 sessions with one
+// subscriber each and a p99 of 50 ms, with the server on one core, and the model and the
+// subscribers on another.
 func BenchmarkServe(b *testing.B) {
 	for _, size := range []struct {
 		sessions, subscribers int
@@ -84,7 +82,7 @@ type load struct {
 	wg            sync.WaitGroup
 	cores, memory float64 // of the server in the window: cores in use, and bytes at its end
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	began    time.Time  // of the window; zero before
 	finished bool
 	delays   []time.Duration
@@ -144,7 +142,7 @@ func cores(b *testing.B, all unix.CPUSet) (first, second unix.CPUSet) {
 	return first, second
 }
 
-// pin puts this process, and what it starts from now on, on the cores.
+// pin moves this process, and its later children, to the cores.
 func (l *load) pin(to unix.CPUSet) {
 	l.Helper()
 	threads, err := os.ReadDir("/proc/self/task")
@@ -260,7 +258,7 @@ func (l *load) run(sessions, subscribers int) {
 			l.ReportMetric(float64(delays[len(delays)*part/1000].Microseconds())/1000, name)
 		}
 	}
-	l.ReportMetric(0, "ns/op") // it says nothing
+	l.ReportMetric(0, "ns/op") // it has no meaning
 	l.interrupt(paths)
 }
 

@@ -14,9 +14,9 @@ import (
 // loadDelay is the time between two deltas of a response: 20 a second.
 const loadDelay = 50 * time.Millisecond
 
-// loadModel is a model server for load, a process of its own: each response
-// says what time it is, 20 times a second, until the client is gone. It prints
-// its address, and ends with its standard input.
+// loadModel is a model server for load, a process of its own: each response has the current time,
+// 20 times a second, until the client is gone. It prints its address, and ends with its standard
+// input.
 func loadModel() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/settle-agent/settle/internal/oauth/oauthtest"
 )
 
-// startLogin starts a login to the server, and returns its link, with what it says
-// afterwards.
+// startLogin starts a login to the server, and returns its link, and a function that returns its
+// later output.
 func (p *place) startLogin(
 	url string,
 	stdin io.Reader,

@@ -39,13 +39,13 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// hearing runs the tests so that what they start hears SIGHUP and SIGINT, also
-// where the tests themselves were started with nohup or by a script's "&".
+// hearing runs the tests so that their child processes receive SIGHUP and SIGINT, also if the tests
+// were started with nohup or by a script's "&".
 type hearing struct{ setsid.Tests }
 
 func (h hearing) Run() int {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if signal.Ignored(sig) { // what is caught here is at its default in a new program
+		if signal.Ignored(sig) { // a signal that is caught here has its default in a new program
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
@@ -191,8 +191,8 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), fmt.Appendf(nil, "%s%08x\n", header, sum), 0o600))
 }
 
-// forget FILE KIND takes the first event of the kind out of a log, and numbers
-// those after it anew: each record is whole, and together they say what is not so.
+// forget FILE KIND removes the first event of the kind from a log, and renumbers the events after
+// it: each record is valid, and together they break the contract.
 func forget(ts *testscript.TestScript, _ bool, args []string) {
 	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
 	gone := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"kind":"`+args[1]+`"`) })

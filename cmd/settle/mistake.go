@@ -52,9 +52,9 @@ func promptOf(cmd *cobra.Command, args []string, worktree *worktreeFlag) (string
 	)
 }
 
-// separated refuses a value that is separated by a space from a flag whose value can be left out: it
-// would become part of the prompt, as in "--json deltas PROMPT". raw are all arguments of the process,
-// which say what follows the flag; args are the words of the prompt.
+// separated refuses a value that is separated by a space from a flag whose value can be left out:
+// it would become part of the prompt, as in "--json deltas PROMPT". raw are all arguments of the
+// process, which show the word after the flag; args are the words of the prompt.
 func separated(cmd *cobra.Command, raw, args []string) error {
 	for _, flag := range []struct {
 		name    string
@@ -102,7 +102,7 @@ func following(raw []string, flag string) (word string) {
 	return word
 }
 
-// branchName matches what looks like the name of a branch.
+// branchName matches texts that look like the name of a branch.
 var branchName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\w[\w./-]*\w$|^\w$`) })
 
 // cobraArguments matches cobra's errors about the number of arguments.
@@ -219,7 +219,7 @@ func mistakenFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see %q", err, hint, cmd.CommandPath()+" --help")
 }
 
-// elsewhere returns the command that does what a flag of other agents does; "" for other flags.
+// elsewhere returns settle's command for a flag of other agents; "" for other flags.
 func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	name := unknown.GetSpecifiedName()
 	run := cmd.Name() == "run"

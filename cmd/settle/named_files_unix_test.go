@@ -37,9 +37,8 @@ func namedFiles() map[string][]string {
 	}
 }
 
-// A file that a person names is a regular one. Whatever else is there is an error at
-// once, which names it: settle neither waits for it nor reads it to an end that it
-// does not have.
+// A file that a person names must be regular. Any other entry is an error at once, which names it:
+// settle neither waits for it nor reads it without an end.
 func TestNamedFilesAreRegular(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
@@ -77,7 +76,7 @@ func (p *place) refusesFile(file string, args []string) (stderr string) {
 	return errs.String()
 }
 
-// An answer can go to a pipe that somebody reads, but nobody waits for a reader.
+// An answer can go to a pipe with a reader, but settle does not wait for a reader.
 func TestAnswerFileDoesNotWaitForReader(t *testing.T) {
 	p := newPlace(t)
 	fifo := filepath.Join(p.work, "fifo")

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Whoever reads standard output has gone: the turn ends although it has
-// nothing to write, and nothing is left of it.
+// If the reader of standard output is gone, the turn ends although it has nothing to write, and no
+// process is left.
 func TestStdoutIsClosed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -95,8 +95,7 @@ func TestStdoutIsFull(t *testing.T) {
 	}
 }
 
-// An input that is open and idle blocks nobody who has a prompt; what is there
-// is taken.
+// An input that is open and idle does not block a run with a prompt; available input is read.
 func TestIdleInput(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{"", "some context"} {
@@ -182,8 +181,8 @@ func TestHeldSession(t *testing.T) {
 	awaitNoProcess(t, "sleep 87.5")
 }
 
-// What kill -9 interrupts is ended by who opens the session next, and the
-// history is one that the server accepts.
+// The next process that opens the session ends everything that kill -9 interrupted, and the server
+// accepts the history.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

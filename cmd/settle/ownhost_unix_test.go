@@ -201,8 +201,8 @@ func TestSignalledTerminalEndsItsHost(t *testing.T) {
 	}
 }
 
-// A host that is killed: the terminal says so, shows what was stored, and opens the session
-// again in another host. A terminal that leaves instead exits with 1.
+// A host is killed: the terminal reports that, shows the stored events, and opens the session again
+// in another host. A terminal that leaves instead exits with 1.
 func TestKilledHostIsReported(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
@@ -272,8 +272,8 @@ func TestOwnTerminalLoosensPermission(t *testing.T) {
 	}
 }
 
-// Commands of an own host see what commands of the terminal see: the environment, the working
-// directory, and no terminal.
+// Commands of an own host have the environment and the working directory of the terminal's
+// commands, and no terminal.
 func TestOwnHostIsPlacedAsTerminal(t *testing.T) {
 	t.Parallel()
 	inBothHosts(t, func(t *testing.T, p *place) {
@@ -301,7 +301,7 @@ func TestOwnHostIsPlacedAsTerminal(t *testing.T) {
 	})
 }
 
-// A host that cannot be started: the terminal says why, and hosts the session itself.
+// A host cannot be started: the terminal shows the reason, and hosts the session itself.
 func TestHostThatCannotStartIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t).ownHosts()

@@ -15,8 +15,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// family runs settle as the child of a shell script, with standard output in a
-// file, and returns the shell and what ends when all of them have ended.
+// family runs settle as the child of a shell script, with standard output in a file, and returns
+// the shell and a file that ends when all of them have ended.
 func (p *place) family(
 	script string,
 	server *modeltest.Server,
@@ -44,7 +44,7 @@ func (p *place) family(
 	return shell, ended, output
 }
 
-// allEnded waits for that, and returns what was said.
+// allEnded waits for that end, and returns the output.
 func allEnded(t *testing.T, ended *os.File, output string) string {
 	t.Helper()
 	if err := ended.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -60,8 +60,7 @@ func allEnded(t *testing.T, ended *os.File, output string) string {
 	return string(text)
 }
 
-// Whoever started a run and was killed does not want it any more, also where
-// standard output does not tell.
+// If the process that started a run is killed, the run ends, also if standard output is still open.
 func TestTheParentIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

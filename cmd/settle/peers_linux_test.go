@@ -38,7 +38,7 @@ func TestPeers(t *testing.T) {
 	}
 	scenario := func(items ...modeltest.Item) *modeltest.Server {
 		return modeltest.NewServer(t, modeltest.Scenario{
-			Rules: modeltest.Rules{Off: true}, // what other agents send is not what is tested
+			Rules: modeltest.Rules{Off: true}, // the requests of other agents are not under test
 			Loop:  true, Turns: []modeltest.Turn{modeltest.Reply(items...)},
 		})
 	}
@@ -91,8 +91,8 @@ type peer struct {
 	home         string
 }
 
-// peers returns the installed programs, configured for the server, and the names of the others.
-// What needs the Internet at each start is off, where a program has a switch for it.
+// peers returns the installed programs, configured for the server, and the names of the others. If
+// a program has a switch for it, features that need the Internet at each start are off.
 func peers(t *testing.T, s *modeltest.Server) (found []peer, missing []string) {
 	t.Helper()
 	node := os.Getenv(peersVariable)
@@ -162,7 +162,7 @@ func encoded(v any) string {
 	return string(text)
 }
 
-// spent is what a program took.
+// spent is the time and the peak memory of a program.
 type spent struct {
 	wall, cpu time.Duration
 	memory    int64 // most of a process that was resident, in bytes; 0 if several ran
@@ -200,7 +200,7 @@ func (p peer) run(side int) (total spent, failed error) {
 	return total, failed
 }
 
-// watchMemory returns the most memory that was resident in a process until stop. What the system
+// watchMemory returns the peak resident memory of a process until stop. The number that the system
 // reports for an ended process would include the parent's memory at the fork.
 func watchMemory(pid int, stop <-chan struct{}) <-chan int64 {
 	most := make(chan int64, 1)

@@ -25,7 +25,7 @@ type scene struct {
 	args   []string
 	turns  []modeltest.Turn
 	prompt string
-	// keys are typed one after the other, each once what it waits for is there.
+	// keys are typed one after the other, each after its text is on the screen.
 	keys  [][2]string
 	until string
 }

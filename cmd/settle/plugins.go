@@ -223,7 +223,7 @@ func pluginNamed(list []plugin.Plugin, name string) int {
 // pluginsOf returns a function that lists the plugins.
 func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
 	return func(out io.Writer) {
-		now, _ := plugin.NewStore(r.DataDir).List()                                            // sessions that are open use what was there at their start
+		now, _ := plugin.NewStore(r.DataDir).List()                                            // sessions keep theirs
 		_ = about.Plugins(out, shownPlugins(s, now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
 	}
 }
@@ -231,7 +231,7 @@ func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
 // webPlugins returns a function that lists the plugins for clients of the HTTP API.
 func webPlugins(s *streams, dataDir string) func() []web.Plugin {
 	return func() (out []web.Plugin) {
-		now, _ := plugin.NewStore(dataDir).List() // what cannot be read is not used
+		now, _ := plugin.NewStore(dataDir).List() // records that cannot be read are not used
 		for _, p := range shownPlugins(s, now) {
 			out = append(out, web.Plugin{
 				Name: p.Name, Version: p.Parts.Version, State: p.State(), From: about.PluginSource(&p.Plugin),
@@ -444,7 +444,7 @@ func (f *pluginsFlags) sameContent(
 	return failed(store.Record(ctx, staged.Record))
 }
 
-// copyAge is how long a copy stays that an update replaced: open sessions can use it.
+// copyAge is the time for which a replaced copy is kept after an update: open sessions can use it.
 const copyAge = 7 * 24 * time.Hour
 
 // replace asks whether a staged plugin replaces an earlier version.

@@ -10,8 +10,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// What a model, a command or a file says is shown on a terminal and never
-// obeyed by it, whatever command of settle shows it.
+// Every command shows a text of a model, a command or a file without the terminal obeying it.
 func TestTerminalObeysNobody(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

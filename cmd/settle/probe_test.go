@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// probe looks for keys as a command would that is after them: in whatever it
-// may read of each process in /proc. Its arguments are the keys, backwards, so
-// that it does not find itself.
+// probe searches for keys as a malicious command would: in everything that it can read of each
+// process in /proc. Its arguments are the keys, backwards, so that it does not find itself.
 func probe() {
 	var needles [][]byte
 	for _, arg := range os.Args[1:] {
@@ -55,7 +54,7 @@ func report(raw []byte, needles [][]byte, name []byte, file string) {
 	}
 }
 
-// memory returns what may be read of a process's writable memory.
+// memory returns the readable parts of a process's writable memory.
 func memory(dir string) (all [][]byte) {
 	maps, err := os.Open(dir + "/maps")
 	if err != nil {

@@ -19,11 +19,10 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// patience is how long a test waits for what must happen. It is never waited
-// out by a test that passes.
+// patience bounds the wait of a test for an event. A test that passes never waits that long.
 const patience = 30 * time.Second
 
-// place is where a test runs settle.
+// place is the environment in which a test runs settle.
 type place struct {
 	t    *testing.T
 	ctx  context.Context
@@ -68,8 +67,7 @@ func (p *place) says(args ...string) string {
 	return out.String()
 }
 
-// fifo makes a named pipe; what it returns waits for the line that a command
-// writes into it.
+// fifo makes a named pipe; the returned function waits for the line that a command writes into it.
 func (p *place) fifo(name string) (wait func()) {
 	p.t.Helper()
 	path := filepath.Join(p.work, name)
@@ -141,8 +139,8 @@ func lastEvent(t *testing.T, output string) event.Event {
 	return e
 }
 
-// stubborn is a command that tells the fifo that it runs, ignores all that it
-// can, and sleeps for a time by which it is known.
+// stubborn is a turn with a command that writes to the fifo when it runs, ignores all signals that
+// it can, and sleeps for a time that identifies it.
 func stubborn(fifo, seconds string) modeltest.Turn {
 	return modeltest.Reply(modeltest.Call("shell",
 		`{"command":"trap '' TERM INT HUP; echo awake > `+fifo+`; sleep `+seconds+`; sleep `+seconds+`"}`))

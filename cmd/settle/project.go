@@ -64,14 +64,14 @@ func (f *placeFlags) settings(s *streams, flags *pflag.FlagSet) (string, *config
 	return dir, r, err
 }
 
-// trustFlags are the flags of commands that list what a project configures, and can trust it.
+// trustFlags are the flags of commands that list a project's configuration, and can trust it.
 type trustFlags struct {
 	place      placeFlags
 	trust, yes bool
 	asJSON     bool
 }
 
-// trusting shows what a project configures, and records that the user trusts it.
+// trusting shows a project's configuration, and records that the user trusts it.
 type trusting struct {
 	show   func(*config.Resolved) error
 	record func(*config.Resolved) error
@@ -107,7 +107,7 @@ func (f *trustFlags) settings(
 	return dir, r, nil
 }
 
-// decide shows what a project configures, asks, and records the trust in what it showed.
+// decide shows a project's configuration, asks, and records the trust in the shown content.
 func (f *trustFlags) decide(ctx context.Context, s *streams, r *config.Resolved, t trusting) error {
 	if err := t.show(r); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (f *trustFlags) decide(ctx context.Context, s *streams, r *config.Resolved,
 	return t.record(r)
 }
 
-// trusts asks whether the user trusts what was shown, unless a flag says so. command is the
+// trusts asks whether the user trusts the shown content, unless a flag says so. command is the
 // command that needs no answer.
 func (s *streams) trusts(ctx context.Context, yes bool, question, command string) (bool, error) {
 	if yes {

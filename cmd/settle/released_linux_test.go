@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// C23: a job that was released goes on when its host dies, when the session is
-// recovered after that, and until somebody ends it.
+// C23: a released job runs on when its host dies, when the session is recovered after that, and
+// until it is ended.
 func TestReleasedJobOutlivesACrash(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

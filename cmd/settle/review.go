@@ -53,7 +53,8 @@ type reviewFlags struct {
 
 // reviewTurn is the turn of a review.
 type reviewTurn struct {
-	// what is what to review; base is the commit or branch whose later changes are reviewed.
+	// what describes the reviewed changes; base is the commit or branch whose later changes are
+	// reviewed.
 	what, base string
 	// answer is the final answer, reason the cause if there is none.
 	answer, reason string
@@ -255,7 +256,7 @@ func isBelow(dir, file string) bool {
 	return false
 }
 
-// canHide reports whether the repository can have changes that settle's list does not have: those
+// canHide reports whether the repository can have changes that settle's list does not have: changes
 // within submodules of the working tree. The model looks for them.
 func (*reviewTurn) canHide(ctx context.Context, in assemble.Repository, isRange bool) bool {
 	if isRange {
@@ -265,7 +266,7 @@ func (*reviewTurn) canHide(ctx context.Context, in assemble.Repository, isRange 
 	return hasSubmodules || err != nil
 }
 
-// since returns what is reviewed against the base, and the changed files.
+// since returns a description of the changes since the base, and the changed files.
 func (t *reviewTurn) since(ctx context.Context, in assemble.Repository) (what string, files []string, err error) {
 	base, err := in.Base(ctx, t.base)
 	if err == nil {
@@ -277,7 +278,7 @@ func (t *reviewTurn) since(ctx context.Context, in assemble.Repository) (what st
 	return review.Since(t.base, base.Commit), files, nil
 }
 
-// between returns what is reviewed for a range, and the changed files.
+// between returns a description of the changes of a range, and the changed files.
 func (t *reviewTurn) between(
 	ctx context.Context, in assemble.Repository, within review.Range,
 ) (what string, files []string, err error) {
@@ -291,8 +292,8 @@ func (t *reviewTurn) between(
 	return review.Between(t.what, first, last), files, nil
 }
 
-// agent sets what the turn can do. A configuration is for other work: it can deny more, and allow
-// nothing more. The flag --permission replaces the mode of reviews.
+// agent sets the permissions of the turn. The user's configuration is for other work: it can deny
+// more calls, but cannot allow more. The flag --permission replaces the mode of reviews.
 func (*reviewTurn) agent(o *assemble.Options) {
 	o.HostOptions.Frontend, o.Sandbox = "review", config.SandboxAuto
 	strict := *o.Settings

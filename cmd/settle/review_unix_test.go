@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Where nobody is asked, the model is offered no way out of the sandbox, and is not told that a person
-// decides about one.
+// If nobody can be asked, the model's tools offer no way out of the sandbox, and do not mention a
+// person who decides.
 func TestUnaskedCommandsOfferNoWayOutOfSandbox(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -321,7 +321,7 @@ func given(flags *pflag.FlagSet) map[string]string {
 	return all
 }
 
-// runPlace is where a run works: the directory with its settings, and the session.
+// runPlace is the place of a run: the directory with its settings, and the session.
 type runPlace struct {
 	dir      string
 	settings func(given map[string]string) (*config.Resolved, error)

@@ -42,7 +42,8 @@ func TestEndOfInputKeepsAnswers(t *testing.T) {
 	}
 }
 
-// A run that ends while a call waits says that the call is held. A run that continues it says so too.
+// A run that ends while a call waits reports that the call is held. So does a run that continues
+// it.
 func TestRunNamesHeldCall(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// What settle leaves in the directory for temporary files when it is killed, the next
-// one removes; what another one uses, it leaves alone (C23).
+// A killed settle leaves temporary files, and the next one removes them; it leaves files in use by
+// another one alone (C23).
 func TestTemporaryFilesAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -46,14 +46,14 @@ func TestTemporaryFilesAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if e.IsDir() { // and not what a command writes without a sandbox
+			if e.IsDir() { // and not a file that a command writes without a sandbox
 				found[e.Name()] = true
 			}
 		}
 		return found
 	}
 	begin("killed")(syscall.SIGKILL)
-	tick := time.NewTicker(20 * time.Millisecond) // the operating system tells nobody
+	tick := time.NewTicker(20 * time.Millisecond) // the operating system sends no notification
 	defer tick.Stop()
 	for late := time.After(patience); len(processes(filepath.Join(p.work, "killed"))) > 0; {
 		select {

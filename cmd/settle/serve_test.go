@@ -70,7 +70,7 @@ func (v *served) exits(code int) {
 	exited(v.t, v.cmd, code)
 }
 
-// call makes a request, wants the status, and returns what came.
+// call makes a request, checks the status, and returns the body.
 func (v *served) call(method, path, body string, status int) map[string]any {
 	v.t.Helper()
 	res := v.open(method, path, body, 0)
@@ -245,8 +245,8 @@ func TestServeIsKilled(t *testing.T) {
 	again.exits(0)
 }
 
-// A log that cannot be kept is told where somebody sees it (C4): its own
-// session, the diagnostic log and a client that is away are no such place.
+// A failed log is reported where a person sees it (C4): its own session, the diagnostic log and a
+// disconnected client are no such places.
 func TestServeSaysThatALogFailed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -258,7 +258,7 @@ func TestServeSaysThatALogFailed(t *testing.T) {
 	v.call("POST", session+"/inputs", `{"text":"hello"}`, 202)
 	awake()
 	all := v.read(v.open("GET", session+"/events", "", 0), func(e event.Event) bool {
-		if e.Kind() == event.KindCallStarted { // what came before that has been read
+		if e.Kind() == event.KindCallStarted { // earlier events have been read
 			if err := os.Remove(filepath.Join(p.data, "sessions", id+".log")); err != nil {
 				t.Fatal(err)
 			}
@@ -300,7 +300,7 @@ func TestServeHeldSession(t *testing.T) {
 	two.exits(0)
 }
 
-// What is not safe, or cannot be, is refused before anything is served.
+// An option that is unsafe or impossible is refused before anything is served.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

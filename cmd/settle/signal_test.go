@@ -15,8 +15,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A signal ends the turn by the contract, whatever the tool thinks of it, and
-// the next run goes on with a history that the server accepts.
+// A signal ends the turn by the contract, even if the tool ignores it, and the next run continues
+// with a history that the server accepts.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -86,8 +86,7 @@ func TestSignalTwice(t *testing.T) {
 	}
 }
 
-// Before anything was sent there is nothing to end but what was started to
-// find the key.
+// Before the first request, the only process to end is the command that finds the key.
 func TestSignalBeforeTheTurn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -135,14 +134,13 @@ func TestIgnoredHangup(t *testing.T) {
 	}
 }
 
-// A wait for a provider is over at once, and what was streamed is kept to the
-// byte.
+// A wait for a provider ends at once, and the streamed text is kept to the byte.
 func TestSignalWhileTheModelIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		turn  modeltest.Turn
 		until string // the event after which the signal is sent
-		holds string // what the output then has
+		holds string // expected part of the output
 	}{
 		"backoff": {modeltest.Fail(modeltest.Status(529, "60")), `"retry_in_ms":6`, `"kind":"turn.aborted"`},
 		"silence": {modeltest.Say("never").With(modeltest.Silence(modeltest.BeforeHeaders)), `"kind":"attempt.started"`, `"kind":"turn.aborted"`},

@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// git over ssh leaves the sandbox by its proxy, to hosts that are listed: it clones
-// and pushes. Where its host is not, nothing gets there, and the call says why.
+// git over ssh leaves the sandbox by its proxy, to listed hosts: it clones and pushes. To other
+// hosts nothing gets through, and the call has the reason.
 func TestGitOverSSHThroughTheProxy(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		t.Run(fmt.Sprintf("allowed %t", allowed), func(t *testing.T) {
@@ -111,7 +111,7 @@ func (p *place) git(args ...string) string {
 	return string(out)
 }
 
-// outputOf is what the session's only command put out.
+// outputOf returns the output of the session's shell calls.
 func (p *place) outputOf(session string) (text string) {
 	p.t.Helper()
 	for _, e := range p.log(session) {

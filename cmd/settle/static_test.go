@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// What the README and make install build for Linux is static and stripped, so
-// that it runs in any container and its size is that of the budget.
+// The Linux binary of the README and of make install is static and stripped, so that it runs in any
+// container and meets the budget of its size.
 func TestInstalledBinaryIsStatic(t *testing.T) {
 	const maxSize = 40 << 20
 	readme, err := os.ReadFile("../../README.md")

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/run"
 )
 
-// screen returns the terminal at standard error; nil if settle cannot draw there.
+// statusTerminal returns the terminal at standard error; nil if settle cannot draw there.
 func (s *streams) statusTerminal() *run.StatusTerminal {
 	name := s.getenv("TERM")
 	if !isTerminal(s.stderr) || name == "dumb" || name == "" && runtime.GOOS != "windows" {

@@ -38,8 +38,8 @@ func (p *place) log(session string) []event.Event {
 	return events
 }
 
-// streaming starts the command and waits until it has shown a delta; what it
-// returns waits for its end and returns its last event.
+// streaming starts the command and waits until it has shown a delta; the returned function waits
+// for its end and returns its last event.
 func streaming(t *testing.T, cmd *exec.Cmd) (end func(code int) event.Event) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()
@@ -66,13 +66,13 @@ func streaming(t *testing.T, cmd *exec.Cmd) (end func(code int) event.Event) {
 	}
 }
 
-// A laptop that sleeps stops everything, and the provider does not wait. What
-// was streaming is tried again or fails visibly, within its budget.
+// A laptop that sleeps stops everything, and the provider does not wait. A running stream is tried
+// again or fails visibly, within its budget.
 func TestStoppedWhileTheConnectionDies(t *testing.T) {
 	const stall = time.Second
 	words := modeltest.Say("one two three four five six seven eight nine ten")
 	tests := map[string]struct {
-		faults    []modeltest.Fault // after what the turn is held for
+		faults    []modeltest.Fault // after the fault that holds the turn
 		flags     []string
 		meanwhile func(s *modeltest.Server)
 		pause     time.Duration // at least, while it is stopped
@@ -148,8 +148,8 @@ func TestStoppedWhileTheConnectionDies(t *testing.T) {
 	}
 }
 
-// A session whose holder is stopped is not lost: who opens it is told which
-// process that is, and may end it. A command that ran there is ended as well.
+// A session whose holder is stopped is not lost: a process that opens it receives the PID of the
+// holder, and may end it. A command that ran there is ended as well.
 func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

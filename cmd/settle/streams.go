@@ -61,8 +61,8 @@ func (s *streams) options(r *config.Resolved, dir string) assemble.Options {
 	return assemble.Options{Settings: r, Dir: dir, Environ: s.environ, Getenv: s.getenv, Version: version()}
 }
 
-// blankCredentials overwrites the values of all variables that are named like
-// credentials, before the configuration says which of them settle uses.
+// blankCredentials overwrites the values of all variables that are named like credentials, before
+// the configuration determines which of them settle uses.
 func blankCredentials(environ []byte) {
 	for entry := range bytes.SplitSeq(environ, []byte{0}) {
 		name, value, _ := bytes.Cut(entry, []byte("="))

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// turnEnds are how the turns of a log ended, and by whom.
+// turnEnds returns the ends of the turns in a log, with their causers.
 func turnEnds(all []event.Event) (ends []string) {
 	for _, e := range all {
 		if e.Terminal() {
@@ -47,7 +47,7 @@ func TestTakeOneSessionOfAServer(t *testing.T) {
 	if len(processes("86423")) == 0 {
 		t.Error("the command of the other session was ended, too")
 	}
-	// The server opens it again when somebody asks for it.
+	// The server opens it again at the next request.
 	v.call("POST", "api/sessions/"+ids[0]+"/inputs", `{"text":"back"}`, 202)
 	signalled(t, v.cmd, syscall.SIGTERM)
 	v.exits(0)

@@ -17,10 +17,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A parent with three children, one of them in the background, each of which runs
-// a command, is interrupted or killed. Nothing runs on, every log says how it
-// ended, and the session goes on, with a request that providers take and that
-// tells the model of the child in the background once.
+// A parent with three children, one of them in the background, each of which runs a command, is
+// interrupted or killed. Nothing runs on, every log has its endings, and the session goes on, with
+// a request that providers accept and that reports the child in the background once.
 func TestParentOfThree(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -60,7 +59,7 @@ func TestParentOfThree(t *testing.T) {
 			signalled(t, run, tt.signal)
 			exited(t, run, tt.exit)
 			if tt.exit < 0 {
-				p.unlocked() // by supervisors: until what the commands started is gone, it runs
+				p.unlocked() // by supervisors: they run until the commands' processes are gone
 				if got := p.says("sessions", "list"); strings.Contains(got, "running") ||
 					strings.Count(got, "└ ") != 3 {
 					t.Errorf("sessions:\n%s", got)

@@ -21,12 +21,12 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// screenshot is what a terminal has been sent.
+// screenshot collects all output to a terminal.
 type screenshot struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	done chan struct{} // closed when the terminal is
-	// before is how the terminal was when nothing had started, where that is asked.
+	// before is the state of the terminal before a program started, for tests that need it.
 	before *term.State
 }
 
@@ -153,8 +153,8 @@ func TestTerminalHangsUp(t *testing.T) {
 	}
 }
 
-// --permission ask asks at the terminal: what is not y, s or n is no answer, the
-// whole command is shown, and the closing line says what was denied.
+// --permission ask asks at the terminal: a text other than y, s or n is no answer, the whole
+// command is shown, and the closing line lists the denied calls.
 func TestTerminalAsks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -257,7 +257,7 @@ func importedBy(o assemble.Options) func() string {
 func (s *streams) doctor(r *config.Resolved, dir string) func(ctx context.Context, out io.Writer) {
 	return func(ctx context.Context, out io.Writer) {
 		m := about.Machine{Environ: s.environ, Getenv: s.getenv, Version: version(), Settings: r, Dir: dir}
-		_ = about.Doctor(ctx, out, m) // it has said what is wrong
+		_ = about.Doctor(ctx, out, m) // Doctor has printed the problems
 	}
 }
 
@@ -298,8 +298,8 @@ func (f *tuiFlags) run(ctx context.Context, s *streams, o tui.Options) (int, err
 	return tui.Run(ctx, o)
 }
 
-// palette is what the terminal may show. NO_COLOR (https://no-color.org) leaves out
-// the colors.
+// palette returns the colors and attributes that the terminal can show. NO_COLOR
+// (https://no-color.org) disables the colors.
 func (s *streams) palette() terminal.Palette {
 	return terminal.Palette{Color: s.getenv("NO_COLOR") == "", Attributes: true}
 }

@@ -24,11 +24,11 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// watched is a terminal of which somebody waits for bytes.
+// watched is a terminal whose output a benchmark waits for.
 type watched struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	bytes int
-	last  []byte // the end of what came
+	last  []byte // the end of the output
 	wants []byte
 	found chan time.Time
 }
@@ -46,7 +46,7 @@ func (w *watched) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// await returns when the text came that what leads to.
+// await calls what, and returns the time when the text arrived.
 func (w *watched) await(b *testing.B, text string, what func()) time.Time {
 	b.Helper()
 	w.mu.Lock()
@@ -208,7 +208,7 @@ func BenchmarkTUIMemory(b *testing.B) {
 		)
 		cmd, _, w := startTUI(b, binary, "--base-url", server.OpenAI(), "say much")
 		w.await(b, "✓ ", func() {})
-		<-time.After(3 * time.Second) // what is free goes back when nothing happens
+		<-time.After(3 * time.Second) // unused memory is returned when nothing happens
 		b.ReportMetric(resident(cmd.Process.Pid)/1e6, "MB")
 		b.ReportMetric(status(b, cmd.Process.Pid, "VmHWM")*1024/1e6, "MB-at-most")
 		b.ReportMetric(cpu(cmd.Process.Pid), "s-CPU")
@@ -239,7 +239,7 @@ func BenchmarkTUIResume(b *testing.B) {
 		)
 		w.await(b, "? for shortcuts", func() {})
 		b.StopTimer()
-		<-time.After(2 * time.Second) // what is free goes back when nothing happens
+		<-time.After(2 * time.Second) // unused memory is returned when nothing happens
 		memory, most, spent = resident(cmd.Process.Pid), status(b, cmd.Process.Pid, "VmHWM")*1024, cpu(cmd.Process.Pid)
 		_, _ = terminal.WriteString("\x04")
 		_ = cmd.Wait()

@@ -78,7 +78,7 @@ func (s *screenshot) shows(t *testing.T, text string) {
 // styles are the colors and attributes between the parts of a row.
 var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// waits waits until what the terminal has been sent is as it should be.
+// waits waits until the output to the terminal satisfies ok.
 func (s *screenshot) waits(t *testing.T, what string, ok func(all string) bool) {
 	t.Helper()
 	look, late := time.NewTicker(5*time.Millisecond), time.After(patience)
@@ -150,7 +150,7 @@ func TestTUI(t *testing.T) {
 	})
 }
 
-// Signals end what runs, and give the terminal back.
+// Signals end the running work, and restore the terminal.
 func TestTUISignals(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		seconds := fmt.Sprintf("%d.75", 600+int(sig)) // by which the command is known
@@ -209,7 +209,7 @@ func TestTUIPlain(t *testing.T) {
 	})
 }
 
-// /permissions changes what runs without asking, from the next call on.
+// /permissions changes which calls run without asking, from the next call on.
 func TestTUIPermissions(t *testing.T) {
 	t.Parallel()
 	inBothHosts(t, func(t *testing.T, p *place) {
@@ -311,8 +311,8 @@ func TestTUIFork(t *testing.T) {
 	})
 }
 
-// Ctrl-G gives the terminal to the person's editor: what is typed then, is the
-// editor's, and the modes of the terminal are as before. Afterwards, settle has it again.
+// Ctrl-G gives the terminal to the person's editor: the editor receives the keys, and the modes of
+// the terminal are as before. Afterwards, settle has the terminal again.
 func TestTUIEditor(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

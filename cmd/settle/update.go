@@ -96,7 +96,7 @@ func installed() (about.Installed, error) {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved
 	}
-	// Only what comes from the module cache has a checksum.
+	// Only modules of the module cache have a checksum.
 	info, ok := debug.ReadBuildInfo()
 	module := ok && info.Main.Sum != ""
 	return about.Installed{

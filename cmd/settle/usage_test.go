@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// help returns what a command line prints.
+// help returns the output of a command line.
 func help(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A session works in a worktree of its own. Its end says what became of the worktree, also
-// after settle was killed and the session is opened again.
+// A session works in a worktree of its own. Its end reports the state of the worktree, also after
+// settle was killed and the session is opened again.
 func TestRunWorktree(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Two children work in worktrees of their own, one of which changes something, and
-// end well, are interrupted, or die with settle. What has changed is kept, and the
-// other one is gone, at the latest when the session is opened again.
+// Two children work in worktrees of their own, one of which changes something, and end well, are
+// interrupted, or die with settle. The changed worktree is kept, and the other one is removed, at
+// the latest when the session is opened again.
 func TestWorktreesOfChildren(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -87,7 +87,7 @@ func TestWorktreesOfChildren(t *testing.T) {
 	}
 }
 
-// repository makes the working directory a repository with a commit, and returns what
+// repository makes the working directory a repository with a commit, and returns a function that
 // runs git in it.
 func (p *place) repository(t *testing.T) func(args ...string) string {
 	t.Helper()
@@ -110,7 +110,7 @@ func (p *place) repository(t *testing.T) func(args ...string) string {
 	return git
 }
 
-// worktree checks what became of a child's.
+// worktree checks the outcome of a child's worktree.
 func (p *place) worktree(t *testing.T, c *event.Child, kept, recorded bool) {
 	t.Helper()
 	if c.Worktree == nil {
