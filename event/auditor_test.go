@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// auditor is a second opinion on C1, C2 and C3 that knows nothing of State: it
-// only counts what starts and what ends.
+// auditor checks C1, C2 and C3 without State: it only counts starts and ends.
 type auditor struct {
 	open map[string]string // thing to its turn, "" for one of the session
 	seen map[string]bool

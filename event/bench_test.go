@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkDelta is what each streamed piece of text costs here: one fold and
-// one line of JSON.
+// BenchmarkDelta measures a streamed piece of text in this package: one fold and one line of JSON.
 func BenchmarkDelta(b *testing.B) {
 	s := newSession(b).attempt()
 	s.item(item1, Message)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Outcome is how a turn or an attempt ended.
+// Outcome is the kind of end of a turn or an attempt.
 type Outcome string
 
 // The outcomes.
@@ -15,7 +15,7 @@ const (
 	Failed    Outcome = "failed"
 )
 
-// Reason is why something was aborted.
+// Reason is the reason of an abort.
 type Reason string
 
 // The reasons.
@@ -28,7 +28,7 @@ const (
 	Shutdown Reason = "shutdown"
 	// Crashed: the writer died; found and written when the log was opened.
 	Crashed Reason = "crashed"
-	// LimitReached: steps, time, cost, repeats or context; Cause.Limit says which.
+	// LimitReached: steps, time, cost, repeats or context; Cause.Limit names the limit.
 	LimitReached Reason = "limit"
 	// Parent: the parent agent or call was cancelled.
 	Parent Reason = "parent"
@@ -57,9 +57,8 @@ const (
 	LimitSessionCost   Limit = "session_cost"
 )
 
-// Cause is why a turn, or one thing in it, ends. As an error it travels as
-// the cause of a cancelled context. The zero Cause is not valid; use
-// [Complete], [Abort] or [Fail].
+// Cause is the cause of the end of a turn, or of an entity in it. As an error it travels as the
+// cause of a cancelled context. The zero Cause is not valid; use [Complete], [Abort] or [Fail].
 type Cause struct {
 	Outcome Outcome  `json:"outcome"`
 	Reason  Reason   `json:"reason,omitempty"`
@@ -176,9 +175,9 @@ const (
 	NameRetryExhausted = "TerminalRetryExhaustedError"
 	// NameProvider: the provider refused the request; a retry would not help.
 	NameProvider = "ProviderError"
-	// NameHook: a hook refused what the turn was for.
+	// NameHook: a hook refused the prompt of the turn.
 	NameHook = "HookError"
-	// NameJournal: the log could not be written; what happened since is in memory only.
+	// NameJournal: the log could not be written; later events are in memory only.
 	NameJournal = "JournalError"
 	// NamePanic: a defect of settle or of a tool.
 	NamePanic = "PanicError"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCauseInWords: every frontend says how a turn ended with these words.
+// TestCauseInWords: every frontend describes the end of a turn with these words.
 func TestCauseInWords(t *testing.T) {
 	for _, c := range []struct {
 		cause *Cause
@@ -46,7 +46,7 @@ func TestFailureInACause(t *testing.T) {
 	}
 }
 
-// TestDurable: C4, C5, C19, what has to be on disk before anything goes on.
+// TestDurable: C4, C5, C19, the events that must be on disk before anything goes on.
 func TestDurable(t *testing.T) {
 	volatile := map[Kind]bool{
 		KindInterruptRequested: true, KindTurnStarted: true, KindAttemptStarted: true, KindAttemptEnded: true,

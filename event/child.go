@@ -13,7 +13,7 @@ type JobStarted struct {
 	Keeper  *Identity `json:"keeper,omitempty"`
 }
 
-// JobEnd is how a job ended.
+// JobEnd is the kind of end of a job.
 type JobEnd string
 
 // The ends of a job.

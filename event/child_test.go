@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// C18: whether the model knows of a child's end is read off the log: a note has
-// told it, once.
+// C18: the log shows whether the model knows of a child's end: a note has reported it, once.
 func TestModelLearnsOfChildEndOnce(t *testing.T) {
 	s := newSession(t).turn()
 	s.add(Event{Data: ChildStarted{Child: "c000001", Session: "s2"}})

@@ -21,8 +21,8 @@ type SessionOpened struct {
 	Child      string   `json:"child,omitempty"`
 	Depth      int      `json:"depth,omitempty"`
 	Notes      []string `json:"notes,omitempty"` // for people, such as weaker process tracking
-	// Imported reports that the events from here to the next session.opened come from a
-	// file. Nothing proves what they say about this machine: paths, files, processes.
+	// Imported reports that the events from here to the next session.opened come from a file.
+	// Nothing proves their data about this machine: paths, files, processes.
 	Imported bool `json:"imported,omitempty"`
 	// Process proves that a process is the host; nil where the system cannot say.
 	Process *Identity `json:"process,omitempty"`
@@ -98,7 +98,7 @@ type Document struct {
 	Text string `json:"text,omitempty"`
 	// Encrypted reports that the file is encrypted, which no provider takes.
 	Encrypted bool `json:"encrypted,omitempty"`
-	// Problem says why Text is empty or incomplete; empty if nothing is missing.
+	// Problem is the reason why Text is empty or incomplete; empty if nothing is missing.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -147,8 +147,8 @@ type TurnStarted struct {
 	Permission Permission `json:"permission,omitempty"`
 	// Purpose is set for a turn that answers no inputs; the turn then has none.
 	Purpose Purpose `json:"purpose,omitempty"`
-	// StreamLimits are how long the model may be silent; nil if that is not known. They are not
-	// those of a fallback model.
+	// StreamLimits bound the model's silence; nil if they are not known. They are not the limits of
+	// a fallback model.
 	StreamLimits *StreamLimits `json:"stream_limits,omitempty"`
 }
 
@@ -356,7 +356,7 @@ type CallStarted struct {
 	Title string `json:"title,omitempty"` // the call in one line, for people
 	// Sandbox confines the call's processes; empty for none.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
-	// Secrets says which secrets its processes get.
+	// Secrets are the secrets that the call's processes receive.
 	Secrets Secrets `json:"secrets,omitempty"`
 	// Arguments are set if a hook or a person changed the model's arguments.
 	Arguments string `json:"arguments,omitempty"`
@@ -456,13 +456,14 @@ type ApprovalRequested struct {
 	Once   bool   `json:"once,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
-	// Sandbox is what would confine the call's processes; empty for no sandbox.
+	// Sandbox would confine the call's processes; empty for no sandbox.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Permission is "plan" in plan mode, else the permission in force; empty if that is not known.
 	Permission string `json:"permission,omitempty"`
 	// Child is the child agent whose own call waits.
 	Child string `json:"child,omitempty"`
-	// Review is why a review did not allow the call, or how it failed; empty without one.
+	// Review is the reason why a review did not allow the call, or the failure of the review; empty
+	// without one.
 	Review string `json:"review,omitempty"`
 	// Form, if set, is a question of a tool server or of the model during a call: the
 	// call has started, and the answer fills in the form only.
@@ -501,7 +502,7 @@ type Choice struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Verdict is how an approval ended.
+// Verdict is the outcome of an approval.
 type Verdict string
 
 // The verdicts.

@@ -6,8 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuickDecode: what settle writes is read by hand, for all that sessions have
-// many of.
+// TestQuickDecode: the fast decoder reads settle's own form of all frequent events.
 func TestQuickDecode(t *testing.T) {
 	slow := map[Kind]bool{}
 	for _, e := range samples() {
@@ -27,8 +26,7 @@ func TestQuickDecode(t *testing.T) {
 	}
 }
 
-// TestDecoderForgets: what an event does not have, it does not take from the one
-// before it.
+// TestDecoderForgets: an event does not inherit the fields of the event before it.
 func TestDecoderForgets(t *testing.T) {
 	d := new(Decoder)
 	for _, e := range append(samples(), samples()...) {
@@ -40,7 +38,7 @@ func TestDecoderForgets(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what is read by hand is what encoding/json reads.
+// FuzzDecode: the hand-written decoder returns the same event as encoding/json.
 func FuzzDecode(f *testing.F) {
 	for _, e := range samples() {
 		line, err := e.AppendJSON(nil)

@@ -29,7 +29,8 @@ func docSections(t *testing.T) map[string]string {
 	return sections
 }
 
-// field is what the documentation and the type must agree on.
+// field is the name of a field, and whether every event has it. The documentation and the type must
+// agree on both.
 type field struct {
 	Name   string
 	Always bool
@@ -135,8 +136,8 @@ func TestDocListsEveryValue(t *testing.T) {
 	}
 }
 
-// TestDocExample: the example is a session that Fold accepts, to the byte as
-// settle writes it, and its turn ends with what Endings says.
+// TestDocExample: the example is a session that Fold accepts, to the byte as settle writes it, and
+// its turn ends with the events of Endings.
 func TestDocExample(t *testing.T) {
 	_, block, ok := strings.Cut(docSections(t)["Example"], "```jsonl\n")
 	block, _, closed := strings.Cut(block, "\n```")

@@ -17,8 +17,8 @@ func with(e Event, draw func(*rapid.T) Data) move {
 	return func(t *rapid.T) []Event { e.Data = draw(t); return []Event{e} }
 }
 
-// drawSession draws a session by drawing one event after another from what
-// the state allows, and calls each after every event.
+// drawSession draws a session by drawing one event after another from the events that the state
+// allows, and calls each after every event.
 func drawSession(t *rapid.T, each func(*session)) *session {
 	s := &session{tb: t}
 	for range rapid.IntRange(1, 60).Draw(t, "events") {
@@ -51,7 +51,7 @@ func causes() []*Cause {
 
 func forced(t *rapid.T) *Cause { return rapid.SampledFrom(causes()[1:]).Draw(t, "cause") }
 
-// moves returns what can follow, by the order that docs/reference/events.md draws.
+// moves returns the possible next events, by the order in docs/reference/events.md.
 func moves(s State) []move {
 	if !s.Open {
 		return []move{one(Event{By: "host", Data: SessionOpened{Dir: "/work"}})}
@@ -134,7 +134,7 @@ func gates(s State, t *Turn) []move {
 	return list
 }
 
-// childMoves are those of a child that runs.
+// childMoves returns the possible next events of a running child.
 func childMoves(s State, c *Child) []move {
 	var list []move
 	if c.Background() {
@@ -266,7 +266,7 @@ func itemMoves(s State, t *Turn, i *Item) []move {
 
 func at(e Event, d Data) Event { e.Data = d; return e }
 
-// callMoves are those of a call that waits for an approval or a child.
+// callMoves returns the possible next events of a call that waits for an approval or a child.
 func callMoves(t *Turn, i *Item, in Event) []move {
 	var list []move
 	for _, a := range t.Approvals {

@@ -97,9 +97,9 @@ func Closings(s State, c *Cause) []Event {
 // except the outcome; nil if no attempt is running. An approval of an unfinished call
 // expires before the call ends.
 //
-// A failed attempt is repeated, so the conversation keeps only its irrevocable items:
-// those up to the last call that started. The started calls continue. Later items and
-// unfinished items are discarded. An aborted attempt keeps all its items.
+// A failed attempt is repeated, so the conversation keeps only its irrevocable items, up to the
+// last call that started. The started calls continue. Later items and unfinished items are
+// discarded. An aborted attempt keeps all its items.
 func AttemptEndings(s State, c *Cause, end AttemptEnded) []Event {
 	t := s.Running()
 	if t == nil || t.Attempt() == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSummary: what the terminal event says the turn took.
+// TestSummary: the usage in the turn's terminal event.
 func TestSummary(t *testing.T) {
 	s := newSession(t).attempt()
 	s.started(item1)

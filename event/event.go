@@ -28,13 +28,13 @@ type Event struct {
 	// Turn, Attempt and Item are ids within the session; empty where the
 	// event belongs to none.
 	Turn, Attempt, Item string
-	// By says who caused the event: "user", a client's name,
-	// "signal:SIGINT", "host", "turn". Empty where the turn itself did.
+	// By is the cause of the event: "user", a client's name, "signal:SIGINT", "host", "turn". It is
+	// empty if the turn itself caused the event.
 	By string
-	// Volatile says that the journal failed and the event is in memory only.
-	// In JSON it is "durable": false.
+	// Volatile reports that the journal failed and the event is in memory only. In JSON it is
+	// "durable": false.
 	Volatile bool
-	// Data is what happened; its type is the event's kind.
+	// Data is the payload; its type is the event's kind.
 	Data Data
 }
 
@@ -199,7 +199,7 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// NewerVersionError says that an event was written by a newer settle.
+// NewerVersionError reports that an event was written by a newer settle.
 type NewerVersionError struct{ Version int }
 
 func (e *NewerVersionError) Error() string {

@@ -366,7 +366,7 @@ func TestFoldRefusesJobsAndChildren(t *testing.T) {
 	})
 }
 
-// TestFoldKeeps: what frontends, history and recovery read from the state.
+// TestFoldKeeps: the parts of the state that frontends, history and recovery read.
 func TestFoldKeeps(t *testing.T) {
 	s := newSession(t)
 	s.add(Event{By: "web", Data: InputAccepted{Input: "mine", Text: "also", Mode: Steer}})
@@ -429,8 +429,8 @@ func TestFirstInterruptCounts(t *testing.T) {
 	}
 }
 
-// TestSessionGoesOn: closed or recovered, a session can be opened again, and
-// what waits waits on.
+// TestSessionGoesOn: a closed or recovered session can be opened again, and its waiting inputs
+// still wait.
 func TestSessionGoesOn(t *testing.T) {
 	for _, end := range []Data{SessionClosed{}, SessionRecovered{}} {
 		s := newSession(t)

@@ -249,7 +249,7 @@ func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
 	return ""
 }
 
-// tells: C18, one note reports the end of a background child.
+// tells checks C18: one note reports the end of a background child.
 func (s *State) tells(i *Item, d ItemEnded) string {
 	if d.Child == "" {
 		return ""

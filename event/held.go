@@ -135,9 +135,9 @@ func (s State) Holds(t *Turn, i *Item) bool {
 	return verdict == nil
 }
 
-// question returns the call's last question for a person if its answer did not come, or
-// came too late for the call to start; else nil. The request of a call that a policy denies
-// has no text: nobody was asked, also if the host died before it wrote the denial.
+// question returns the call's last question for a person if its answer did not come, or came too
+// late for the call to start; else nil. The request of a call that a policy denies has no text: no
+// client was asked, also if the host died before it wrote the denial.
 func (t *Turn) question(i *Item) (last *Approval) {
 	if i == nil || i.Started || i.Discarded || i.Status != ItemAborted || !i.Cause.ofHost() {
 		return nil
@@ -154,9 +154,9 @@ func (t *Turn) question(i *Item) (last *Approval) {
 	return last
 }
 
-// verdict returns the input with the verdict that counts: the latest one that was not dropped
-// and whose turn, if any, was not ended before it did what was decided. It also returns the call that
-// the turn began for it, or instead of both a verdict that was lost.
+// verdict returns the input with the verdict that counts: the latest verdict that was not dropped
+// and whose turn, if any, was not ended before it carried the verdict out. It also returns the call
+// that the turn began for the verdict. Instead of both, it can return a verdict that was lost.
 //
 // The verdict names the turn and the item, which a copy of the session has as well; its ids of
 // held calls are others.

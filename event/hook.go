@@ -104,7 +104,7 @@ type Hook struct {
 	Ended      *HookEnded // nil while it runs
 }
 
-// ModelRequest is a request of a turn to a model, and what it used: of an attempt, or of a review.
+// ModelRequest is a request of a turn to a model, with its usage: an attempt, or a review.
 type ModelRequest struct {
 	ID              string // of the attempt or the hook
 	At              time.Time

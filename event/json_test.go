@@ -34,8 +34,8 @@ func TestUnknownKindsAreCarried(t *testing.T) {
 	}
 }
 
-// JSON that is handed on, such as a client's schema or a tool's detail, may have
-// what Node's readline takes for the end of a line.
+// JSON from others, such as a client's schema or a tool's detail, can have characters that Node's
+// readline takes for the end of a line.
 func TestSeparatorsOfLinesAreEscaped(t *testing.T) {
 	raw := json.RawMessage("{\"a\":\"x\u2028y\u2029\"}")
 	for _, d := range []Data{
@@ -153,7 +153,7 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
-// FuzzAppendString: the bytes are those of encoding/json.
+// FuzzAppendString: AppendString writes the same bytes as encoding/json.
 func FuzzAppendString(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x00\b\f\n\r\t\x1f\x7f\"\\/", "<&>", "\u2028\u2029\u2027", "\xff\xc3\xe2\x82", "é😀\ufffd"} {
 		f.Add(s)
@@ -169,8 +169,8 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// FuzzAppendJSON: the envelope and the delta that are written by hand are what
-// encoding/json makes of the same fields.
+// FuzzAppendJSON: the hand-written encoder of the envelope and of deltas writes the same bytes as
+// encoding/json.
 func FuzzAppendJSON(f *testing.F) {
 	f.Add("s1", uint64(7), uint32(1_700_000_000), "t000001", "a000001", "i000001", "user", false, "text", "hello")
 	f.Add("", uint64(0), uint32(0), "", "", "", "", true, "\"", "\xff\u2028</script>")
@@ -191,7 +191,7 @@ func FuzzAppendJSON(f *testing.F) {
 	)
 }
 
-// A long text takes another way, and none shows in what is written.
+// A long text is written by another function, with the same bytes.
 func TestLongText(t *testing.T) {
 	decoy := json.RawMessage(`{"text":"\\u0000"}`)
 	for name, end := range map[string]ItemEnded{
@@ -241,8 +241,7 @@ func byReflection(t *testing.T, e Event) []byte {
 	return out
 }
 
-// FuzzUnmarshal: whatever is decoded is encoded again as something that
-// decodes to the same.
+// FuzzUnmarshal: a decoded event is encoded again as JSON that decodes to the same event.
 func FuzzUnmarshal(f *testing.F) {
 	for _, e := range samples() {
 		line, err := e.AppendJSON(nil)

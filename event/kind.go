@@ -57,9 +57,9 @@ type Unknown struct {
 func (u Unknown) Kind() Kind { return u.Name }
 func (Unknown) sealed()      {}
 
-// Vocabulary says, for each kind that starts something, the kinds of which
-// exactly one ends it. A kind of Kinds that is neither a start, an ending nor
-// a fact in between fails a test.
+// Vocabulary returns, for each kind of event that starts an entity, the kinds of events that can
+// end it; exactly one event does. A kind of Kinds that is neither a start, an ending nor a fact in
+// between fails a test.
 func Vocabulary() map[Kind][]Kind {
 	return map[Kind][]Kind{
 		KindSessionOpened:     {KindSessionClosed, KindSessionRecovered},

@@ -28,7 +28,7 @@ func refold(t *rapid.T, events []Event) State {
 	return s
 }
 
-// TestEndingsEndEveryTurn: C1, C2 from any state, whatever the cause.
+// TestEndingsEndEveryTurn: C1, C2 from any state, for any cause.
 func TestEndingsEndEveryTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawSession(t, func(s *session) {
@@ -67,8 +67,8 @@ func checkEndings(t *rapid.T, s *session, c *Cause) {
 	checkHeld(t, s, turn, after, c)
 }
 
-// checkHeld: what waits is held, except behind a turn that makes room for it;
-// what an interrupt covers always is, and what came after it never by it (C10, C19).
+// checkHeld: waiting inputs are held, except behind a turn that makes room for them. An interrupt
+// always holds the inputs that it covers, and never later inputs (C10, C19).
 func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
 	t.Helper()
 	came, asked := map[string]uint64{}, uint64(0)
@@ -118,8 +118,8 @@ func TestInputOfAnEarlierInterruptIsHeld(t *testing.T) {
 	})
 }
 
-// checkForced: a forced ending keeps what was said, to the byte, and is honest
-// about effects (C4, C5).
+// checkForced: a forced ending keeps the earlier text, to the byte, and is honest about effects
+// (C4, C5).
 func checkForced(t *rapid.T, s *session, e Event, c *Cause) {
 	t.Helper()
 	d, ok := e.Data.(ItemEnded)
@@ -191,7 +191,7 @@ func checkTerminal(t *rapid.T, s *session, got, asked *Cause) {
 	}
 }
 
-// TestClosingsEndEverySession: C2 for what belongs to the session.
+// TestClosingsEndEverySession: C2 for entities of the session.
 func TestClosingsEndEverySession(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawSession(t, func(s *session) {
@@ -268,8 +268,8 @@ func checkAttemptEndings(t *rapid.T, s *session, c *Cause) {
 	checkPrefix(t, turn, after.Running(), id, end)
 }
 
-// checkPrefix: a failed attempt keeps what came up to its last started call,
-// without what is unfinished; an aborted one keeps all.
+// checkPrefix: a failed attempt keeps the items up to its last started call, without unfinished
+// ones; an aborted attempt keeps all items.
 func checkPrefix(t *rapid.T, before, after *Turn, attempt string, end AttemptEnded) {
 	t.Helper()
 	last := -1
@@ -370,9 +370,9 @@ func TestRoundTripFoldsToTheSame(t *testing.T) {
 	})
 }
 
-// TestFoldHoldsAgainstAnything: of events in any order, Fold accepts only
-// those that keep the contract, leaves the state alone with the others, and
-// Endings and Closings end whatever came of it.
+// TestFoldHoldsAgainstAnything: from events in any order, Fold accepts only events that keep the
+// contract, and does not change the state for others. Endings and Closings end every resulting
+// state.
 func TestFoldHoldsAgainstAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &session{tb: t}

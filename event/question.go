@@ -30,7 +30,7 @@ func (q Question) Has(label string) bool {
 	return false
 }
 
-// FormEnding is how a question to the user ended.
+// FormEnding is the outcome of a question to the user.
 type FormEnding string
 
 // The endings of questions.
@@ -42,8 +42,8 @@ const (
 	Unattended FormEnding = "unattended" // no person could be asked, and a policy answered
 )
 
-// FormEnding returns how the question of an approval ended, and an empty ending while it is
-// open. The item of its call says why a question expired.
+// FormEnding returns how the question of an approval ended, and an empty ending while it is open.
+// The item of its call has the reason why a question expired.
 func (t *Turn) FormEnding(a *Approval) FormEnding {
 	var reason Reason
 	if i := t.Item(a.Call); i != nil && i.Cause != nil {

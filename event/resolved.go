@@ -1,6 +1,6 @@
 package event
 
-// ResolvedPath is where a path of a call led when the call was decided.
+// ResolvedPath is a path of a call, with its target when the call was decided.
 type ResolvedPath struct {
 	Path string `json:"path"` // absolute and clean, as the call names it
 	// Real is the canonical path that it led to, in which nothing is a link; empty if

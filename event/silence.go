@@ -2,18 +2,18 @@ package event
 
 import "time"
 
-// StreamLimits are how long a response may bring no output before settle ends its attempt, in
-// milliseconds; 0 without a limit.
+// StreamLimits bound the time without output in a response, in milliseconds; 0 means no limit. When
+// a limit is reached, settle ends the attempt.
 type StreamLimits struct {
 	FirstMS    int64 `json:"first_ms,omitempty"`    // before the first output
 	StallMS    int64 `json:"stall_ms,omitempty"`    // after output
 	ThinkingMS int64 `json:"thinking_ms,omitempty"` // while keep-alives arrive
 }
 
-// Silence is how long a running attempt has brought no output.
+// Silence describes the time for which a running attempt has brought no output.
 type Silence struct {
 	For time.Duration
-	// Limit is when settle ends the attempt; 0 if no limit is known.
+	// Limit is the silence after which settle ends the attempt; 0 if no limit is known.
 	Limit time.Duration
 	// Answered reports whether the attempt has brought output before.
 	Answered bool
@@ -56,8 +56,7 @@ func (l *StreamLimits) limit(s Silence) time.Duration {
 	return usual
 }
 
-// output notes the time of an event that brings output of the attempt: of its items, without
-// what a tool writes and returns.
+// output notes the time of an event with output of the attempt. The output of tools does not count.
 func (t *Turn) output(e Event) {
 	if e.Attempt == "" {
 		return

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The cases are those of the page (internal/frontend/web/page/unit/timing.test.mjs).
+// The cases are the same as in the test of the page
+// (internal/frontend/web/page/unit/timing.test.mjs).
 func TestSilence(t *testing.T) {
 	limits := &StreamLimits{FirstMS: 600_000, StallMS: 180_000, ThinkingMS: 900_000}
 	begin, sec := time.Unix(1000, 0), time.Second

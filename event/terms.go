@@ -16,8 +16,8 @@ type Term struct {
 	Past string
 }
 
-// AnswerTerms are the answers to an approval, in the order in which a person chooses, and
-// the one ending that is no answer. Value is a [Verdict], or that of [ExplainTerm].
+// AnswerTerms are the answers to an approval, in the order in which a person chooses, and the one
+// ending that is no answer. Value is a [Verdict], or the value of [ExplainTerm].
 func AnswerTerms() []Term {
 	return []Term{
 		{string(Approved), "allow once", "allowed once"},
@@ -97,9 +97,9 @@ func (v Verdict) Words() string { return termOf(AnswerTerms(), string(v)).Words 
 // Past is the verdict as an answer that was given: "allowed once".
 func (v Verdict) Past() string { return termOf(AnswerTerms(), string(v)).Past }
 
-// PermissionWords state what a permission mode asks about and what happens to commands;
-// commands can be empty. What it asks about begins with the mode's own words. confined is the
-// sandbox of the session's commands, nil if that is not known.
+// PermissionWords describe a permission mode: the calls that it asks about, and the treatment of
+// commands, which can be empty. asks begins with the mode's own words. confined is the sandbox of
+// the session's commands, nil if that is not known.
 func PermissionWords(mode string, confined *Confinement) (asks, commands string) {
 	sandboxed := confined != nil && confined.Mode == Workspace
 	if sandboxed {
@@ -165,8 +165,8 @@ func ModeEffect(mode string, confined *Confinement) string {
 	return strings.TrimPrefix(PermissionSentence(mode, confined), ModeWords(mode)+", ")
 }
 
-// Past is how the approval ended: "allowed once", or "allowed once, edited" for a call that the
-// person changed.
+// Past returns the outcome of the approval: "allowed once", or "allowed once, edited" for a call
+// that the person changed.
 func (d ApprovalEnded) Past() string {
 	switch {
 	case d.Explain:
@@ -186,8 +186,8 @@ func ModeWords(mode string) string {
 	return termOf(ModeTerms(), mode).Words
 }
 
-// EndingWords are how something ended, in at most two words: "completed", "shut down". The
-// reason counts for what was aborted.
+// EndingWords describe an end in at most two words: "completed", "shut down". For an abort, the
+// reason counts.
 func EndingWords(o Outcome, r Reason) string {
 	if o == Aborted && r != "" {
 		return termOf(EndingTerms(), string(r)).Words
@@ -195,7 +195,7 @@ func EndingWords(o Outcome, r Reason) string {
 	return termOf(EndingTerms(), string(o)).Words
 }
 
-// Words are how the child ended, with the message of its cause.
+// Words describe the end of the child, with the message of its cause.
 func (d ChildEnded) Words() string {
 	if d.Cause != nil {
 		return d.Cause.Error()

@@ -53,7 +53,8 @@ func valueOf(terms []Term, value string) (Term, bool) {
 	return Term{}, false
 }
 
-// What a mode does is said in the mode's own words, so that nobody takes them for two modes.
+// The description of a mode begins with the mode's own words, so that nobody takes them for two
+// modes.
 func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 	sandboxed := &Confinement{Mode: Workspace}
 	for _, c := range []struct {
@@ -81,7 +82,7 @@ func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 	}
 }
 
-// A session of one mode says whether its commands are sandboxed.
+// A session with one mode shows whether its commands are sandboxed.
 func TestOneModeSentence(t *testing.T) {
 	sandboxed, none := &Confinement{Mode: Workspace}, &Confinement{Mode: NoSandbox, Missing: "no Landlock"}
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Tokens are bounded, and have no gaps: what comes after too many is not kept.
+// Tokens are bounded, and have no gaps: tokens beyond the bound are not kept.
 func TestTokensAreBounded(t *testing.T) {
 	var got Tokens
 	got.Add(Tokens{Prompt: make([]int32, maxTokens-1)})

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUndo: whatever was applied of some events, taken back it has left no
-// trace, and they can be applied again.
+// TestUndo: after undoing any number of applied events, the state has no trace of them, and they
+// can be applied again.
 func TestUndo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawSession(t, nil).events

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// facts are the kinds that neither start nor end anything. Each says why.
+// facts are the kinds that neither start nor end anything, each with the reason.
 var facts = map[Kind]string{
 	KindInputHeld:          "the input waits on",
 	KindInterruptRequested: "what it asks for has its own ending",
@@ -160,7 +160,7 @@ func TestKindsDecode(t *testing.T) {
 	}
 }
 
-// source is what the tests need of the package's source.
+// source is the part of the package's source that the tests check.
 type source struct {
 	methods map[string][]string          // method to the receivers' types
 	consts  map[string]map[string]string // type to its constants and their values

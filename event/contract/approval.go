@@ -8,7 +8,7 @@ type approval struct {
 	ended   bool
 	granted bool
 	form    bool // a call that runs asks for input
-	// arguments are what the call runs with, if the person changed it.
+	// arguments replace the arguments of the call if the person changed it; else empty.
 	arguments string
 }
 

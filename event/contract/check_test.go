@@ -286,7 +286,7 @@ func TestEveryMissingEvent(t *testing.T) {
 	}
 }
 
-// Saying anything twice is noticed, but for deltas and what is only asked.
+// A repeated event is a violation, except deltas and requests.
 func TestEveryRepeatedEvent(t *testing.T) {
 	log := good()
 	harmless := []event.Kind{
@@ -343,7 +343,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// What cannot be encoded cannot be searched.
+// An event that cannot be encoded cannot be searched.
 func TestUnreadableEvents(t *testing.T) {
 	bad := item("i1", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "hi", Detail: []byte("{")}})
 	log := oneTurn(summary(1, 0), join(one(a1()), says("i1", "hi")[:2], []event.Event{bad, ended(event.Completed)})...).log()

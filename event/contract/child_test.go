@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event/contract"
 )
 
-// tells is a note about the end of a child.
+// tells returns a note about the end of a child.
 func tells(id, child string) []event.Event {
 	return []event.Event{
 		{Turn: "t1", Item: id, Data: event.ItemStarted{Type: event.Note}},
@@ -24,8 +24,8 @@ func tells(id, child string) []event.Event {
 	}
 }
 
-// C18: the end of a background child is told once, when it has come, in a
-// request, and before a turn completes.
+// C18: the end of a background child is reported once, after it has happened, in a request, and
+// before a turn completes.
 func TestChildResultIsReportedOnce(t *testing.T) {
 	started := session(event.ChildStarted{Child: "c1", Session: "s2"})
 	end := session(event.ChildEnded{Child: "c1", Outcome: event.Completed, Answer: "done"})

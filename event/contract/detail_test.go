@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/event/contract"
 )
 
-// Each thing that can be wrong is told in its own words.
+// Each violation has a message of its own.
 func TestDetails(t *testing.T) {
 	inCall := func(middle ...event.Event) story {
 		return oneTurn(summary(1, 1), join(one(a1()), calls("i1"), middle, one(ended(event.Completed)))...)

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/modeltest/endings"
 )
 
-// What the contract's checker takes, the checker for any agent takes too; and
-// without one of its endings neither does.
+// A log that the contract's checker accepts is accepted by the checker for any agent; and both
+// refuse it without one of its endings.
 func TestEndingsAgree(t *testing.T) {
 	whole := good().log()
 	for skip := -1; skip < len(whole); skip++ {

@@ -31,7 +31,7 @@ func (l *log) heldItem(v *event.HeldVerdict) *item {
 	return nil
 }
 
-// heldReady: C19, what runs for an approval is exactly the held call.
+// heldReady: C19, the call that runs for an approval is exactly the held call.
 func (l *log) heldReady(i *item, d event.CallReady) {
 	if i.held != nil && i.held.finalArgs != d.Arguments {
 		l.breaks("C19", "call %s has other arguments than the held call that was approved", i.id)

@@ -13,7 +13,7 @@ type child struct {
 	approvals  map[string]*approval
 }
 
-// news reports whether the model has yet to receive the child's result.
+// unreported reports whether the model has yet to receive the child's result.
 func (c *child) unreported() bool { return c.turn == "" && c.ended && !c.reported }
 
 // jobStarted: C7, a job is listed, with its pid.
@@ -78,7 +78,7 @@ func (l *log) childEnded(d event.ChildEnded) {
 	}
 }
 
-// tells: C18, one note reports the end of a background child to the model.
+// tells checks C18: one note reports the end of a background child to the model.
 func (l *log) tells(t *turn, i *item, d event.ItemEnded) {
 	if d.Child == "" {
 		return

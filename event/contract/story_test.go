@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event/contract"
 )
 
-// story makes a log of events; what they say about the envelope is filled in.
+// story makes a log of events; it fills in their envelopes.
 type story []event.Event
 
 func (s story) log() []event.Event {
@@ -114,7 +114,7 @@ func callEnds(id string, status event.Status, effects event.Effects) event.Event
 	return item(id, d)
 }
 
-// oneTurn is a whole session with what happens between the turn's start and end.
+// oneTurn is a whole session, with the given events between the turn's start and end.
 func oneTurn(sum event.Summary, middle ...event.Event) story {
 	s := append(begin(), middle...)
 	return append(s, turn("t1", event.TurnCompleted{Summary: sum}), closed())
@@ -180,7 +180,7 @@ func good() story {
 	)...)
 }
 
-// clauses are the numbers of what was found.
+// clauses returns the clauses of the violations.
 func clauses(err error) []string {
 	var out []string
 	for _, v := range contract.Violations(err) {
