@@ -20,7 +20,7 @@
 // worktree that is kept is unlocked and belongs to the user.
 //
 // session_tree.go does the same for a session that a person starts in a worktree, opens the
-// worktree of a session that continues, and lists what is left after a kill.
+// worktree of a session that continues, and lists the worktrees that are left after a kill.
 // worktree_forsaken.go leaves the worktrees of sessions that have no log.
 //
 // Git runs without the user's configuration, keys, hooks and filters, and only in a

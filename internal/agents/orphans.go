@@ -21,7 +21,7 @@ type Orphans struct {
 	Redact    *redact.Redactor
 }
 
-// End adds to a child's ending what the child's own log says: its answer and usage.
+// End completes a child's ending with the answer and usage from the child's own log.
 func (o Orphans) End(child event.Child, end event.ChildEnded) event.ChildEnded {
 	if state, err := lastState(o.DataDir, child.Session, 0); err == nil {
 		spent := state.Spent()

@@ -25,7 +25,7 @@ import (
 type SessionTree struct {
 	// Worktree is for the log.
 	Worktree event.Worktree
-	// Note says that the worktree was made again; empty otherwise.
+	// Note reports that the worktree was made again; empty otherwise.
 	Note string
 
 	trees Worktrees
@@ -126,7 +126,7 @@ func (t *SessionTree) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = making.Close() }() // what was written is a mark for other processes
+	defer func() { _ = making.Close() }() // the content is only a mark for other processes
 	info, err := making.Stat()
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func (t *SessionTree) reopen(ctx context.Context) error {
 	return err
 }
 
-// clear moves a worktree away whose checkout was cut, unless somebody has completed it since, or
-// worked in it.
+// clear moves a worktree with an incomplete checkout away, unless it was completed since, or has
+// other changes.
 func (t *SessionTree) clear(ctx context.Context) error {
 	w, k := t.Worktree, t.trees
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +179,7 @@ func (t *SessionTree) compare(ctx context.Context) (isComplete bool, err error) 
 		err = errors.New("it is not the worktree that settle made")
 	}
 	if err == nil {
-		err = g.Check(harmlessKeys...) // somebody may have changed the configuration
+		err = g.Check(harmlessKeys...) // the configuration may have changed
 	}
 	if err != nil {
 		return false, err
@@ -376,9 +376,9 @@ func (t *SessionTree) release() {
 	}
 }
 
-// Remains returns the sessions in a data directory whose worktrees exist: those that settle
-// uses or has left to the user, and those whose host died before it left the worktree. The
-// next host of such a session leaves it.
+// Remains returns the sessions in a data directory whose worktrees exist. kept are the sessions
+// whose worktree settle uses or has left to the user. abandoned are the sessions whose host died
+// before it left the worktree. The next host of such a session leaves it.
 func Remains(dataDir string) (kept, abandoned []string) {
 	entries, _ := os.ReadDir(WorktreeDir(dataDir))
 	for _, e := range entries {

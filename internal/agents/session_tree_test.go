@@ -180,7 +180,7 @@ func TestSessionTreeWithHiddenWorkIsKept(t *testing.T) {
 	}
 }
 
-// Two sessions want the same branch: the one that is refused does not delete it.
+// Two sessions want the same branch: the refused session does not delete it.
 func TestBeginKeepsBranchOfAnotherSession(t *testing.T) {
 	y := newYard(t)
 	w := event.Worktree{Git: filepath.Join(y.top, ".git"), Branch: "settle/feat"}
@@ -196,7 +196,7 @@ func TestBeginKeepsBranchOfAnotherSession(t *testing.T) {
 	}
 }
 
-// A checkout that was cut is made again; what was left of a removal is deleted.
+// A checkout that was cut is made again; the rest of a removal is deleted.
 func TestSessionTreeIsNotOpenedIncomplete(t *testing.T) {
 	y := newYard(t)
 	first := y.begin("s1", "")

@@ -5,7 +5,7 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// describe fills in what a child's session does, for check_task.
+// describe fills in the current activity of a child's session, for check_task.
 func describe(s event.State, out *task.Status) {
 	out.Progress = s.Updated
 	for _, t := range s.Turns {

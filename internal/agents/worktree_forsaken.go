@@ -15,9 +15,8 @@ import (
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// leaveForsaken leaves the worktrees in a repository of sessions without a log: settle was
-// killed before it could open the session, or somebody deleted the session. No other settle
-// would leave them.
+// leaveForsaken leaves the worktrees in a repository of sessions without a log: settle was killed
+// before it could open the session, or the session was deleted. No other settle would leave them.
 func (k Worktrees) leaveForsaken(ctx context.Context, git string) {
 	entries, _ := os.ReadDir(k.Dir)
 	for _, e := range entries {
@@ -32,8 +31,8 @@ func (k Worktrees) hasNoLog(session string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// leaveWithoutLog leaves a worktree that no process uses, if git says which session it was
-// made for.
+// leaveWithoutLog leaves a worktree that no process uses, if git names the session for which it was
+// made.
 func (k Worktrees) leaveWithoutLog(ctx context.Context, session, git string) {
 	path := filepath.Join(k.Dir, session)
 	w := event.Worktree{Path: path, Dir: path, Git: git, From: filepath.Dir(git)}

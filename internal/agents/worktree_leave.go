@@ -165,9 +165,9 @@ func (k Worktrees) unwatched(ctx context.Context, w event.Worktree) (int, error)
 	})
 }
 
-// submodules counts the submodules in the index whose folder has files. Git makes these
-// folders empty, so the files are somebody's work. Git itself would start "git status" in
-// such a folder, and a command may have planted a repository there.
+// submodules counts the submodules in the index whose folder has files. Git makes these folders
+// empty, so the files are a person's work. Git itself would start "git status" in such a folder,
+// and a command may have planted a repository there.
 func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (int, error) {
 	return k.countIndex(ctx, w, "--stage", func(root *os.Root, entry string) bool {
 		head, name, _ := strings.Cut(entry, "\t")
@@ -179,8 +179,8 @@ func (k Worktrees) submodules(ctx context.Context, w event.Worktree) (int, error
 	})
 }
 
-// countIndex counts the entries of the worktree's index that counts accepts. format is the flag
-// of "git ls-files" that chooses what an entry says.
+// countIndex counts the entries of the worktree's index that counts accepts. format is the flag of
+// "git ls-files" that chooses the form of an entry.
 func (k Worktrees) countIndex(
 	ctx context.Context, w event.Worktree, format string, counts func(root *os.Root, entry string) bool,
 ) (n int, err error) {
@@ -202,10 +202,10 @@ func (k Worktrees) countIndex(
 }
 
 // removing begins the names of directories that were worktrees and have nothing to keep. A
-// directory gets the name in one step, so that nobody opens half of a worktree.
+// directory gets the name in one step, so that no process opens half of a worktree.
 const removing = ".removing-"
 
-// forgetTimeout bounds what git does once the directory of a worktree is gone.
+// forgetTimeout bounds the calls of git after the directory of a worktree was removed.
 const forgetTimeout = 5 * time.Second
 
 // remove removes the worktree and its branch, and reports whether the directory is gone. The
@@ -231,8 +231,8 @@ func (k Worktrees) remove(ctx context.Context, session string, w event.Worktree)
 // discardTimeout bounds the wait for the deletion of a worktree's files.
 const discardTimeout = 5 * time.Second
 
-// discard deletes what is left of a session's worktree that was removed. Files that cannot be
-// deleted in time stay, under a name that no session opens, for a later discardAll.
+// discard deletes the remaining files of a session's removed worktree. Files that cannot be deleted
+// in time stay, under a name that no session opens, for a later discardAll.
 func (k Worktrees) discard(ctx context.Context, session string) {
 	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
 	defer cancel()
@@ -248,7 +248,7 @@ func (k Worktrees) discard(ctx context.Context, session string) {
 	}
 }
 
-// discardAll deletes what is left of all worktrees that were removed.
+// discardAll deletes the remaining files of all removed worktrees.
 func (k Worktrees) discardAll(ctx context.Context) {
 	entries, _ := os.ReadDir(k.Dir)
 	for _, e := range entries {

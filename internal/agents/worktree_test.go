@@ -202,7 +202,7 @@ func TestLeaveNeverEntersSubmodules(t *testing.T) {
 	}
 }
 
-// C23: only what settle made is touched, whatever the log says.
+// C23: settle changes only its own worktrees, regardless of the log.
 func TestLeaveKeepsForeignWorktrees(t *testing.T) {
 	y := newYard(t)
 	w := y.make("s1")

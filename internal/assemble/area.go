@@ -142,8 +142,8 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
 	return t
 }
 
-// configs are the configurations of git that hold for every repository, also those of
-// variables.
+// configs returns the git configurations that apply to every repository, including configurations
+// in environment variables.
 func (s *sandboxing) configs() []string {
 	return append(s.gitConfigs(), quarantine.Given(s.userEnv)...)
 }

@@ -12,7 +12,7 @@ type Author string
 
 // The authors.
 const (
-	// Client is a program on the other side of a protocol. It can only tighten the user's
+	// Client is a program that uses settle over a protocol. It can only tighten the user's
 	// configuration.
 	Client Author = ""
 	// User is the user, who wrote the command line.

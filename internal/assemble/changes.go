@@ -36,8 +36,8 @@ const (
 	noTimeLimit = time.Hour
 )
 
-// recorded returns tools whose calls are recorded; the record of a tool that only reads is empty. isEdit
-// says that the tools report their changes themselves.
+// recorded returns tools whose calls are recorded; the record of a tool that only reads is empty.
+// isEdit reports that the tools record their changes themselves.
 func recorded(r *changes.Recorder, isEdit bool, tools ...tool.Tool) []tool.Tool {
 	if r == nil {
 		return tools

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/model/catalog"
 )
 
-// cloudRequest is what a cloud's server received.
+// cloudRequest is a request that a cloud's server received.
 type cloudRequest struct {
 	path   string
 	header http.Header
@@ -47,7 +47,7 @@ func requestCloud(
 	return got, err
 }
 
-// The paths, headers and bodies are those of the official SDKs.
+// The paths, headers and bodies are the same as in requests of the official SDKs.
 func TestCloudRequests(t *testing.T) {
 	const aws = `{"AccessKeyId":"AKIDEXAMPLE","SecretAccessKey":"wJalrXUtnFEMI","SessionToken":"token-of-session"}`
 	const vertex = "/v1/projects/p/locations/global"

@@ -40,8 +40,8 @@ func (o Options) hasSecret(value string) bool {
 	})
 }
 
-// confinement is how the commands and the MCP servers of an agent's sessions are
-// sandboxed, and where they run.
+// confinement has the sandbox and the executor of the commands and MCP servers of an agent's
+// sessions.
 type confinement struct {
 	commandEnv
 	remote  *remoteTools // nil if tools run on this machine
@@ -88,8 +88,8 @@ func (g *guards) remove(guard *quarantine.Guard) {
 // gitRiskTimeout bounds the wait for a look that is under way.
 const gitRiskTimeout = 10 * time.Second
 
-// risk returns why a sandboxed command may have changed what git finds at some paths, or
-// can change it while git runs; empty if none can.
+// risk returns the reason why a sandboxed command may have changed the files that git finds at some
+// paths, or can change them while git runs; empty if none can.
 func (g *guards) risk(paths []string) string {
 	g.mu.Lock()
 	list := slices.Clone(g.list)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// baseTimeout bounds the calls of git that look for commits, and listTimeout the calls that list
-	// files: those read the whole working tree.
+	// baseTimeout bounds the calls of git that look for commits, and listTimeout the calls that
+	// list files: they read the whole working tree.
 	baseTimeout = 20 * time.Second
 	listTimeout = time.Minute
-	// maxGitError bounds what git says in an error, in bytes.
+	// maxGitError bounds the error text of git in a message, in bytes.
 	maxGitError = 300
 )
 
@@ -47,7 +47,7 @@ func OpenRepository(ctx context.Context, environ []string, dir string) (Reposito
 	return r, fmt.Errorf("git cannot read the repository of %q: %s", dir, gitError(out.Stderr))
 }
 
-// gitError returns what git said, on one line.
+// gitError returns the error text of git, on one line.
 func gitError(stderr []byte) string { return bound.Clip(terminal.OneLine(string(stderr)), maxGitError) }
 
 // read returns the standard output of a git command that reads.
@@ -207,8 +207,8 @@ func nameOf(line string) string {
 	return name
 }
 
-// HasSubmodules reports whether the index has a submodule. settle's own git does not enter submodules,
-// so that ChangedFiles does not see what changes within them.
+// HasSubmodules reports whether the index has a submodule. settle's own git does not enter
+// submodules, so that ChangedFiles does not see changes within them.
 func (r Repository) HasSubmodules(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()

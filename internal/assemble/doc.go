@@ -33,7 +33,7 @@
 //   - protected.go: files and folders that need a question to change
 //   - secrets.go: files that commands cannot open, and why
 //   - guarded.go: what a client's own sandboxed commands must not change
-//   - unjudged.go: what commands of earlier sessions left unjudged
+//   - unjudged.go: unjudged files that commands of earlier sessions left
 //   - includes.go: files that git's configurations include, in the sandbox
 //   - git.go: trusted directories by git's configuration
 //   - trust.go: records trust in a project's MCP servers
@@ -50,7 +50,7 @@
 //   - log.go: the diagnostic log
 //   - login.go: tokens of MCP servers, login and logout
 //   - review.go: the model that reviews calls, its request and its budget
-//   - planning.go: plan mode of a session, and what the model is told about it
+//   - planning.go: plan mode of a session, and its notes for the model
 //   - notices.go: notices about the connection to an executor
 //   - policy.go: modes of permission, and the policy of a session
 //   - search.go: the command that searches the web

@@ -35,7 +35,7 @@ type ExecutorOptions struct {
 	Dir, Sockets string
 }
 
-// Stand puts together what settle executor is. discard removes what it leaves.
+// Stand assembles the listener of settle executor. discard removes the files that it leaves.
 func (o ExecutorOptions) Stand() (stand *executor.Listener, discard func() error) {
 	from := Options{Settings: o.Settings, Dir: o.Dir, Environ: o.Environ, Getenv: o.Getenv}
 	b := &confinement{commandEnv: from.commandEnv(), files: new(policy.SecretFiles), sessions: new(sync.Map)}

@@ -62,10 +62,10 @@ func systemPath(path string) string {
 // gitTimeout bounds each call of git.
 const gitTimeout = 2 * time.Second
 
-// safeDirectories reads safe.directory with git, the only value that settle reads with git.
-// Git runs outside any repository and reads only the system's and the user's own
-// configuration, as git itself does for this key (git-config(1)). It is the system's git,
-// because no session has said yet what commands can change.
+// safeDirectories reads safe.directory with git, the only value that settle reads with git. Git
+// runs outside any repository and reads only the system's and the user's own configuration, as git
+// itself does for this key (git-config(1)). It is the system's git, because it is not known yet
+// which files commands can change.
 func safeDirectories(environ []string) []string {
 	var values []string
 	env := gitEnvironment(environ)

@@ -573,8 +573,9 @@ func (u *user) agent(t *testing.T, scripts ...string) *Agent {
 	})
 }
 
-// found returns the first of the folders from which git finds each repository and work tree. What
-// git runs depends on these two: its commands, filters and hooks start at the top of the work tree.
+// found returns the first of the folders from which git finds each repository and work tree. The
+// programs that git runs depend on these two: its commands, filters and hooks start at the top of
+// the work tree.
 func (u *user) found(t *testing.T, dirs []string) (first []string) {
 	t.Helper()
 	own, seen := filepath.Join(u.work, ".git"), map[string]bool{}

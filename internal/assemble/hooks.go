@@ -55,8 +55,8 @@ func (o Options) variableNotes(env []string) []string {
 	)}
 }
 
-// projectPrograms returns the function that starts programs which a project brings: in the
-// sandbox in force, because commands can change what such a program runs.
+// projectPrograms returns the function that starts programs which a project brings: in the sandbox
+// in force, because commands can change the files that such a program runs.
 func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, proc.Spec) (*proc.Process, error) {
 	return func(ctx context.Context, spec proc.Spec) (*proc.Process, error) {
 		in := c.servers.of(mode())
@@ -75,7 +75,7 @@ func (c *confinement) projectPrograms(mode func() Mode) func(context.Context, pr
 		}
 		go scope.Shield(func(error) {}, func() { // ends with the process; its caller waits for Done
 			<-p.Done()
-			_ = sandboxes.discard() // the next start of settle removes what is left
+			_ = sandboxes.discard() // the next start of settle removes the rest
 		})()
 		return p, nil
 	}

@@ -25,8 +25,8 @@ type includes struct {
 	// readable are files that the user's own configurations include. Commands read them as
 	// they read these configurations.
 	readable []string
-	// foreign are other included files, without links: a repository's configuration, which can
-	// be a stranger's, includes them, or their names indicate secrets.
+	// foreign are other included files, without links: a repository's configuration, which another
+	// person can have written, includes them, or their names indicate secrets.
 	foreign []string
 }
 
@@ -67,7 +67,7 @@ func (s *sandboxing) includes(write []string) (in includes) {
 }
 
 // configs returns the included files that can be read below some folders or that are the user's
-// own, without those whose names indicate secrets.
+// own, except files whose names indicate secrets.
 func (in includes) configs(folders []string) []string {
 	list := slices.Clone(in.readable)
 	for _, path := range in.foreign {
@@ -79,9 +79,9 @@ func (in includes) configs(folders []string) []string {
 }
 
 // showEmpty has git find the included files empty that the command cannot read: it ignores a
-// missing file, and fails on one that it cannot open. The sandbox lets a command read what it shows
-// instead of a file; it grants nothing by these names, which a repository chose. Without an own
-// view of the files, the sandbox is unchanged.
+// missing file, and fails on one that it cannot open. The sandbox grants a command the replacement
+// of a file, and nothing by these names, which a repository chose. Without an own view of the
+// files, the sandbox is unchanged.
 func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	granted := slices.Concat(confined.Read, confined.Write)
 	var empty []string

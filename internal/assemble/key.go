@@ -14,8 +14,8 @@ import (
 // key.
 const renewDelay = time.Minute
 
-// expiryGrace is how long before the end of AWS credentials a key_command runs again. The programs
-// of AWS print new ones some minutes before.
+// expiryGrace is the time before the expiry of AWS credentials at which a key_command runs again.
+// The programs of AWS print new ones some minutes before.
 const expiryGrace = time.Minute
 
 // key is a provider's key for all agents that share an account. The output of a key_command

@@ -152,7 +152,7 @@ func removedTools(format skills.Format, name string) []string {
 	}
 }
 
-// maxToolPrefix is how much remains of the name of a server's tool that is cut.
+// maxToolPrefix is the length to which the name of a server's tool is cut, in bytes.
 const maxToolPrefix = 55
 
 // settleTools returns settle's names of a tool in a definition. Some names stand for several

@@ -85,7 +85,7 @@ type PermissionOptions struct {
 	OutOfReach []string
 }
 
-// PromptOptions decide what the system prompt and the instructions are read from.
+// PromptOptions has the sources of the system prompt and the instructions.
 type PromptOptions struct {
 	// SystemFile, if set, is a file whose text replaces settle's own prompt; the text of
 	// AppendFile is added to the prompt.

@@ -20,8 +20,8 @@ type planning struct {
 	offered bool       // a request was made in plan mode
 	read    bool       // the log of the session was read
 	last    string     // the reminder that the model received last; empty for none
-	// compactions is how often the history was compacted before the last reminder. A compaction can
-	// remove it from what the model receives.
+	// compactions is the number of compactions of the history before the last reminder. A
+	// compaction can remove the reminder from the request.
 	compactions int
 }
 
@@ -49,7 +49,7 @@ func (p *planning) Accept(permission string) (string, error) {
 	m, err := p.policy.Begin(permission, p.ceiling)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = ""                            // the result of the call says it
+	p.last = ""                            // the result of the call reports the mode
 	name, _, _ := strings.Cut(m.Name, " ") // a client's mode can have a number
 	if _, unknown := ModeNamed(name); unknown != nil {
 		name = string(m.Permission) // the model does not know the client's modes
@@ -76,7 +76,7 @@ func (p *planning) reminder() func(event.State) string {
 	return p.remind
 }
 
-// remind returns the reminder that is due. The log says which one the model received last.
+// remind returns the reminder that is due. The log has the reminder that the model received last.
 func (p *planning) remind(s event.State) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func PlanModeIn(dataDir, session string) bool {
 	if dataDir == "" || session == "" {
 		return false
 	}
-	state, _ := journal.Load(dataDir, session) // what cannot be read has no plan mode; Open reports it
+	state, _ := journal.Load(dataDir, session) // a log that cannot be read has no plan mode; Open reports the error
 	last, _ := lastReminder(state)
 	return last == planOn || last == planAlone
 }

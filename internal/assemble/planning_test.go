@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// planned runs a turn in plan mode whose model writes, presents a plan and writes again. The
-// answers are those to the approvals, in order; an answer that is refused is followed by the next.
+// planned runs a turn in plan mode whose model writes, presents a plan and writes again. answers
+// are given to the approvals, in order; a refused answer is followed by the next.
 func planned(t *testing.T, p *Policy, answers ...settle.Answer) (*script.Model, event.State, string) {
 	t.Helper()
 	m := script.New(
@@ -192,7 +192,7 @@ func TestWorkIsWithinTheCeiling(t *testing.T) {
 	}
 }
 
-// A host whose permission never changes tells the model that plan mode is off, once, if the log
+// A host whose permission never changes informs the model that plan mode is off, once, if the log
 // ended in plan mode.
 func TestFixedPermissionEndsPlanMode(t *testing.T) {
 	env := map[string]string{"SETTLE_DATA_DIR": t.TempDir()}
@@ -244,8 +244,8 @@ func reminders(s event.State) (out []string) {
 	return out
 }
 
-// A compaction removes the reminder from what the model receives, so that it is given again, also
-// in the turn in which the history is compacted, and by another host.
+// A compaction removes the reminder from the model's input, so that it is given again, also in the
+// turn in which the history is compacted, and by another host.
 func TestCompactionRepeatsPlanModeReminder(t *testing.T) {
 	s := event.State{Turns: []*event.Turn{{}}}
 	due := func(p *planning) string { return p.remind(s) }
@@ -292,8 +292,8 @@ func TestAcceptedPlanNamesPermission(t *testing.T) {
 	}
 }
 
-// A copy of a session in plan mode begins the work as its source does, unless that is looser than what
-// the user configured.
+// A copy of a session in plan mode begins the work as its source does, unless that is looser than
+// the user's configuration.
 func TestCopyBeginsWorkAsItsSource(t *testing.T) {
 	for _, tt := range []struct{ configured, work, want event.Permission }{
 		{event.Allow, event.Ask, event.Ask}, {event.Ask, event.Allow, event.Ask}, {event.Deny, event.Ask, event.Deny},

@@ -39,11 +39,12 @@ func PlanMode() Mode {
 
 const reviewOfChanges = "review of changes"
 
-// readsOnly reports whether nobody can loosen what the mode allows: nothing but reading.
+// readsOnly reports whether a mode allows reading only, and no person or client can loosen it.
 func readsOnly(m Mode) bool { return m.Permission == event.Deny || m.Name == reviewOfChanges }
 
-// ReviewMode is the mode of a review of changes: calls that only read run, commands in the read-only
-// sandbox if there is one, and nobody is asked about other calls. It is no mode that a person chooses.
+// ReviewMode is the mode of a review of changes: calls that only read run, commands in the
+// read-only sandbox if there is one, and other calls are denied without a question. It is no mode
+// that a person chooses.
 func ReviewMode() Mode {
 	return Mode{
 		Name: reviewOfChanges, Permission: event.Ask, Sandbox: event.ReadOnly, Unasked: "a review changes nothing",
@@ -94,7 +95,7 @@ type Policy struct {
 	mu    sync.Mutex // guards the fields below
 	mode  Mode
 	judge *policy.Policy // judge of the session; nil before it is opened
-	// changed is closed at the next change of the mode; nil if nobody waits for it.
+	// changed is closed at the next change of the mode; nil if no goroutine waits for it.
 	changed chan struct{}
 	// work is the mode in which the work on an accepted plan begins, if the person chooses none.
 	work Mode

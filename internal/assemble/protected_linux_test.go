@@ -69,8 +69,8 @@ func TestProtectedFilesBehindLinks(t *testing.T) {
 	}
 }
 
-// What a sandboxed command cannot change, a file tool does not change without a decision
-// about that file: a rule for all edits does not count.
+// A file tool changes a file that sandboxed commands cannot change only with a decision about that
+// file: a rule for all edits does not count.
 func TestFileToolsAskAboutProtectedFiles(t *testing.T) {
 	top, work := home(t)
 	env := []string{"HOME=" + top, "PATH=" + os.Getenv("PATH")}

@@ -64,8 +64,8 @@ func TestWritableFoldersExcludeProtectedFolders(t *testing.T) {
 	}
 }
 
-// A client learns which folders its commands do not get: settle refuses a folder with
-// protected files, and notes what the user's own configuration excludes (C22).
+// A client learns which folders its commands cannot change: settle refuses a folder with protected
+// files, and notes the paths that the user's own configuration excludes (C22).
 func TestExtentIsCheckedBeforeItIsInForce(t *testing.T) {
 	home := t.TempDir()
 	write := func(name string) policy.Extent { return policy.Extent{Write: []string{filepath.Join(home, name)}} }

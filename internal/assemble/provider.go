@@ -187,8 +187,8 @@ func takesFiles(of config.Provider) bool {
 	return err == nil && chat.TakesFiles(u.Hostname())
 }
 
-// documentPages is how many pages of a PDF a model reads for which a setting says whether it
-// reads any.
+// documentPages returns the maximum number of pages of a PDF for a model, if a setting determines
+// whether it reads PDFs.
 func documentPages(reads bool, known int) int {
 	const unknown = 100 // the least of the known limits
 	switch {

@@ -23,8 +23,8 @@ func (a *approvalRecorder) Approve(_ context.Context, call settle.Approval) erro
 	return a.answer
 }
 
-// If a person can answer, the model can release what the person allows; nothing else needs
-// an approval.
+// If a person can answer, the model can release processes with the person's approval; nothing else
+// needs an approval.
 func TestReleaseIsAsked(t *testing.T) {
 	for _, tt := range []struct {
 		answer   error

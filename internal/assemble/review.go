@@ -152,7 +152,8 @@ func (r *reviewer) guard(of approval.ReviewRequest) error {
 	return nil
 }
 
-// question is the request for a review: JSON, so that the call cannot imitate what is around it.
+// question returns the request for a review: JSON, so that the call cannot imitate the text around
+// it.
 func (r *reviewer) question(of approval.ReviewRequest) (string, error) {
 	raw, err := json.MarshalIndent(struct {
 		Prompts []string `json:"last_prompts_which_can_quote_others"`

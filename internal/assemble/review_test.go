@@ -99,7 +99,7 @@ func TestReviewerNeverDecides(t *testing.T) {
 		{"shell", `{"command":"rm -rf build"}`, false},
 		{"shell", `{"command":"git push origin main"}`, false},
 		{"shell", `{"command":"npm publish"}`, false},
-		{"shell", `{"command":"x=$(echo npm); $x publish"}`, false}, // it may be what the rule is about
+		{"shell", `{"command":"x=$(echo npm); $x publish"}`, false}, // it can be a command of the rule
 		{"shell", `{"command":"make","outside":true}`, false},
 		{"shell", `{"command":"make serve","background":true,"release":true}`, false},
 		{"propose_plan", `{"plan":"x"}`, false},
@@ -111,7 +111,7 @@ func TestReviewerNeverDecides(t *testing.T) {
 	}
 }
 
-// What a repository configures is not shown to the reviewer as the user's rule.
+// The reviewer does not see a repository's configuration as a rule of the user.
 func TestReviewerGetsNoRulesOfProject(t *testing.T) {
 	mine := config.Rule{Tool: "shell", Pattern: "make", Decision: event.Allow, Origin: config.Origin{Kind: config.File}}
 	theirs := config.Rule{

@@ -50,8 +50,8 @@ func commands(list ...string) *script.Model {
 	return script.New(append(steps, script.Text("Done."))...)
 }
 
-// A command that runs without an approval because it seems only to read can do nothing
-// else: the kernel refuses what the policy missed.
+// A command that runs without an approval because it seems only to read can do nothing else: the
+// kernel refuses effects that the policy missed.
 func TestReadingCommandsAreSandboxed(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)

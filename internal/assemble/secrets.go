@@ -55,7 +55,8 @@ func (b *sandboxes) refusedFor(found []string) error {
 	return fmt.Errorf("%s; call it again with \"outside\": true, so that a person decides", exposed(found))
 }
 
-// keepSecretFiles has the next session in the directory hide what this one finds, under each name.
+// keepSecretFiles has the next session in the directory hide the files that this session finds,
+// under every name.
 func (b *confinement) keepSecretFiles(log *slog.Logger) {
 	if b.remote == nil && b.sandbox.dataDir != "" {
 		b.files.Keep(secretRecord(b.sandbox.dataDir, b.sandbox.dir), log)

@@ -38,9 +38,9 @@ func (o Options) ConfiguredServers() []Configured {
 	return all
 }
 
-// Probe connects to the servers, several concurrently, and stores their catalogues. The
-// programs of a project run in the sandbox in which a session runs them. The error says that
-// this sandbox, or its removal, failed.
+// Probe connects to the servers, several concurrently, and stores their catalogues. The programs of
+// a project run in the sandbox in which a session runs them. The error means that this sandbox, or
+// its removal, failed.
 func (o Options) Probe(ctx context.Context, servers []Configured) error {
 	places := make(chan struct{}, maxProbed)
 	var wg sync.WaitGroup

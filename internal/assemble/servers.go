@@ -64,9 +64,9 @@ func mayStart(build func() (settle.Judge, error)) (func(tool.Program) (event.San
 	}, nil
 }
 
-// projectSandbox returns the function that decides where the programs of a project's
-// servers run: in the sandbox in force, because commands can change what such a program
-// runs, unless a rule of the user for [mcp.StartName] starts them without it.
+// projectSandbox returns the function that decides where the programs of a project's servers run:
+// in the sandbox in force, because commands can change the files that such a program runs, unless a
+// rule of the user for [mcp.StartName] starts them without it.
 func (o Options) projectSandbox(
 	c *confinement, build func() (settle.Judge, error),
 ) (func(tool.Program) event.Sandbox, error) {

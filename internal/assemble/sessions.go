@@ -75,8 +75,8 @@ func (h *Sessions) Agent(ctx context.Context, spec SessionSpec) (*Agent, error) 
 	return h.agent(ctx, "", &spec)
 }
 
-// agent builds the agent of the session with the id, and adds to the spec what the session
-// was started with; "" is a new session.
+// agent builds the agent of the session with the id, and adds the session's start options to the
+// spec; "" is a new session.
 func (h *Sessions) agent(ctx context.Context, id string, spec *SessionSpec) (*Agent, error) {
 	r, err := h.Settings(spec.Dir, spec.Settings)
 	if err != nil {
@@ -274,8 +274,8 @@ func (h *Sessions) All() []*Opened {
 	return out
 }
 
-// CloseAll closes all sessions in parallel, and returns an error that names what did not
-// end before ctx. No session can be opened afterwards.
+// CloseAll closes all sessions in parallel, and returns an error that names the turns and processes
+// that did not end before ctx. No session can be opened afterwards.
 func (h *Sessions) CloseAll(ctx context.Context, reason event.Reason, by string) error {
 	h.mu.Lock()
 	h.closed = true

@@ -18,13 +18,13 @@ import (
 	"github.com/settle-agent/settle/internal/repo/quarantine"
 )
 
-// unjudgedRecord says that sandboxed commands work in a directory and that nobody has judged
-// yet what they leave. It is a file of the data directory, which its session locks and then
+// unjudgedRecord records that sandboxed commands work in a directory and that the files that they
+// leave are not judged yet. It is a file of the data directory, which its session locks and then
 // removes. A file without a lock is of a session that was killed or that left a command.
 type unjudgedRecord struct {
 	Dir string `json:"dir"`
 	quarantine.Unjudged
-	// Markers are of the sessions whose commands may live.
+	// Markers are the markers of the sessions whose commands may still run.
 	Markers []string `json:"markers"`
 }
 
@@ -35,7 +35,7 @@ type unjudged struct {
 	mu     sync.Mutex // guards the fields below
 	file   *os.File   // locked; nil before the first command
 	record unjudgedRecord
-	// earlier is what earlier sessions left; nil for nothing.
+	// earlier has the records that earlier sessions left; nil for none.
 	earlier *quarantine.Unjudged
 }
 
@@ -49,8 +49,8 @@ func newUnjudged(dataDir, dir, marker string) *unjudged {
 	return u
 }
 
-// begin records that commands begin, and returns what earlier sessions left unjudged; nil if
-// that is nothing. absent are the paths that git would run or obey.
+// begin records that commands begin, and returns the unjudged files of earlier sessions; nil if
+// there are none. absent are the paths that git would run or obey.
 func (u *unjudged) begin(absent []string) *quarantine.Unjudged {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -78,7 +78,7 @@ func (u *unjudged) begin(absent []string) *quarantine.Unjudged {
 	return u.earlier
 }
 
-// merge adds what another session left.
+// merge adds the record of another session.
 func (r *unjudgedRecord) merge(record unjudgedRecord) {
 	if record.Since.Before(r.Since) {
 		r.Since = record.Since
@@ -147,7 +147,7 @@ type staleRecord struct {
 // maxRecord bounds a record in bytes.
 const maxRecord = 1 << 20
 
-// staleRecords returns what sessions that have ended left in a directory.
+// staleRecords returns the records of ended sessions about a directory.
 func staleRecords(folder, dir string) (list []staleRecord) {
 	entries, _ := os.ReadDir(folder) // without the folder, there is none
 	for _, entry := range entries {
@@ -179,8 +179,8 @@ func directoryID(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// unjudgedNotes tell the user that nobody has judged what a command of an earlier session
-// left.
+// unjudgedNotes returns notes for the user about files that a command of an earlier session left
+// and that are not judged.
 func (s sandboxing) unjudgedNotes() (notes []string) {
 	if s.dataDir == "" {
 		return nil

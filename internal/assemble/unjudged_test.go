@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a released sandboxed command leaves is named by the next session in its directory.
+// The next session in the directory reports that a released sandboxed command left unjudged files.
 func TestUnjudgedCommandsAreNamedByTheNextSession(t *testing.T) {
 	data, dir := t.TempDir(), real(t.TempDir())
 	s := sandboxing{dir: dir, dataDir: data, home: t.TempDir()}

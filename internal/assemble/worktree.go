@@ -131,9 +131,9 @@ func (o Options) InWorktree(
 	return o, tree, nil
 }
 
-// NewInWorktree builds the agent of a session, in the session's own git worktree if it has
-// one: the recorded one, or a new one if name is not nil. Whoever does not open the session
-// calls the Leave of the worktree.
+// NewInWorktree builds the agent of a session, in the session's own git worktree if it has one: the
+// recorded one, or a new one if name is not nil. A caller that does not open the session must call
+// Leave of the worktree.
 func (o Options) NewInWorktree(
 	ctx context.Context, session string, recorded *event.Worktree, name *string,
 ) (*Agent, error) {

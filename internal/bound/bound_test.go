@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// FuzzBudget takes text of any lengths from budgets of any size: the rest is never
-// negative, never grows, and what came out is never more than what was there.
+// FuzzBudget takes text of any lengths from budgets of any size: the rest is never negative, never
+// grows, and the taken length is never more than the rest before.
 func FuzzBudget(f *testing.F) {
 	f.Add(262144, "é", 200, 1400)
 	f.Add(-1, "a", 3, 3)

@@ -1,7 +1,6 @@
-// Package bound keeps what comes from outside within bounds: text that is cut, and
-// numbers that are added. Every layer cuts output and adds counts that a model, a tool
-// or a server chose, so the package imports nothing of settle and every layer can
-// import it.
+// Package bound bounds outside text and numbers: it cuts text, and adds numbers without overflow.
+// Every layer cuts output and adds counts that a model, a tool or a server chose, so the package
+// imports nothing of settle and every layer can import it.
 //
 //	Budget             a number of bytes that is left; it cannot go below zero
 //	Head, Tail, Clip   one end of a text, cut between characters

@@ -63,8 +63,8 @@ func (c *Catalogue) List(ctx context.Context, q Query) ([]Entry, error) {
 	return q.pick(c.dir, rows), warning
 }
 
-// refresh returns the rows of the logs that the query can match, and stores those that
-// are new. The warning is a [Warning].
+// refresh returns the rows of the logs that the query can match, and stores new rows. The warning
+// is a [Warning].
 func (c *Catalogue) refresh(ctx context.Context, q Query) (rows []row, warning, err error) {
 	logs, err := journal.List(c.dir)
 	if err != nil {

@@ -179,8 +179,7 @@ func TestList(t *testing.T) {
 	}, list)
 }
 
-// A turn runs while somebody holds its session, and not because nobody has
-// written its end.
+// A turn runs if a process holds its session, and not just because its end is missing in the log.
 func TestRunningFollowsTheLock(t *testing.T) {
 	dir := three(t)
 	c := open(t, dir)
@@ -212,7 +211,7 @@ func TestRunningFollowsTheLock(t *testing.T) {
 	}
 }
 
-// A session is listed by what was said in it, also where that was not first.
+// A session is listed by its first line with a task, also if that is not its first input.
 func TestTitle(t *testing.T) {
 	said := func(texts ...string) (out []event.Input) {
 		for _, text := range texts {
@@ -400,8 +399,8 @@ func TestOlderDatabaseIsMadeAnew(t *testing.T) {
 	diff(t, "list", "s3 s2 s1", ids(t, open(t, dir), Query{}))
 }
 
-// What an older settle made of a log is not what this one makes of it, such as
-// the title of a session that begins with a picture.
+// Rows of an older settle are made anew: they can differ, such as the title of a session that
+// begins with a picture.
 func TestOlderRowsAreMadeAnew(t *testing.T) {
 	dir := three(t)
 	ids(t, open(t, dir), Query{})
@@ -426,7 +425,7 @@ func execute(t *testing.T, dir, script string) {
 	}
 }
 
-// What cannot be used is left alone, told, and not needed.
+// An unusable database is left alone, reported, and not needed.
 func TestUnusableDatabase(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string){
 		"newer":       func(t *testing.T, dir string) { execute(t, dir, "PRAGMA user_version = 99") },

@@ -22,7 +22,7 @@ const (
 type Entry struct {
 	Session string
 	Dir     string // working directory; for a session in its own git worktree, the one it was made for
-	Title   string // first line of the inputs that says what to do
+	Title   string // first line of the inputs that describes a task
 	Model   string // of the last turn, as "provider/name"
 	// Outcome is the outcome of the last turn, and Reason its reason if it was aborted;
 	// both are empty while the turn runs, and in a session without turns.
@@ -104,8 +104,8 @@ func describe(state event.State) row {
 	}
 }
 
-// Crashed returns the state without what the host left open, as the next host records it if the
-// host died.
+// Crashed returns the state after ending everything that the host left open, as the next host
+// records it if the host died.
 func Crashed(state event.State) event.State {
 	for _, e := range event.Closings(state, event.Abort(event.Crashed, "host")) {
 		e.Session, e.Seq, e.At = state.Session, state.Seq+1, state.Updated
@@ -148,11 +148,11 @@ func Title(state event.State) string {
 	return cmp.Or(first, image)
 }
 
-// smallTalk are the words of inputs that are greetings, or try whether somebody answers.
+// smallTalk are the words of inputs that are greetings, or test whether the model answers.
 const smallTalk = " ciao evening good hallo hello hey hi hola moin morning ok okay" +
 	" ping settle test testing thank thanks there yo you "
 
-// isTask reports whether a line says what to do.
+// isTask reports whether a line describes a task.
 func isTask(line string) bool {
 	notWord := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.FieldsFunc(strings.ToLower(line), notWord)

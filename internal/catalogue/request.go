@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Request is a request to a model, also for a review, and what it used.
+// Request is a request to a model, also for a review, with its usage.
 type Request struct {
 	Session string    // session that sent it
 	Dir     string    // working directory of the session; for a child agent, of its topmost parent

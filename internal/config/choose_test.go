@@ -140,7 +140,8 @@ func TestChooseOfTheFamily(t *testing.T) {
 	}
 }
 
-// Providers that need no key are asked for their models; those that lack one only if no other can be asked.
+// settle asks providers that need no key for their models, and providers without their key only if
+// no other can be asked.
 func TestAskableProviders(t *testing.T) {
 	w := newWorld(t)
 	check := func(want string) {

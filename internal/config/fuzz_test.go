@@ -13,7 +13,7 @@ func narrower(list, than []string) bool {
 	})
 }
 
-// A project can tighten only what the loader can compare.
+// A project can tighten only settings that the loader can compare.
 func TestTighteningSettingsAreComparable(t *testing.T) {
 	for _, k := range settings() {
 		if k.project == tightens && (k.looseness == nil) == (k.list == nil) {

@@ -56,7 +56,7 @@ func (r *Resolved) Key(ctx context.Context, p Provider, run Runner) (string, err
 	}
 }
 
-// setAWS says how AWS credentials reach settle.
+// setAWS is advice on how to give settle AWS credentials.
 const setAWS = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
 	"key_command = [\"aws\", \"configure\", \"export-credentials\"]"
 

@@ -61,7 +61,7 @@ type Resolved struct {
 	ProjectServers []ProjectServers
 	// ProjectHooks are the hooks of the project's own files.
 	ProjectHooks []ProjectHooks
-	// Plugins are the user's plugins, also those that are not used.
+	// Plugins are the user's plugins, including unused ones.
 	Plugins []plugin.Plugin
 	// Trust is the Trust of the Input.
 	Trust repo.Trust

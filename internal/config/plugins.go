@@ -63,8 +63,9 @@ func (l *loader) plugins() {
 	}
 }
 
-// refusals returns hooks that refuse what the blocking hooks of an unusable plugin judged: a
-// blocking hook that fails denies. If its hooks are not known, all calls are refused.
+// refusals returns hooks that refuse the calls and prompts that the blocking hooks of an unusable
+// plugin judged: a blocking hook that fails denies. If its hooks are not known, all calls are
+// refused.
 func refusals(p *plugin.Plugin) (list []Hook) {
 	former, isKnown := p.Former()
 	hooks, _ := PluginHooks(&former)
@@ -80,7 +81,8 @@ func refusals(p *plugin.Plugin) (list []Hook) {
 	return list
 }
 
-// PluginNote says why a plugin is not used, or that its source has changed; "" otherwise.
+// PluginNote returns the reason why a plugin is not used, or a note that its source has changed; ""
+// otherwise.
 func PluginNote(p *plugin.Plugin) string {
 	switch {
 	case p.Problem != "":
@@ -93,7 +95,7 @@ func PluginNote(p *plugin.Plugin) string {
 	return ""
 }
 
-// PluginHooks returns the hooks of a plugin, and in words what settle cannot run of them.
+// PluginHooks returns the hooks of a plugin, and descriptions of hooks that settle cannot run.
 func PluginHooks(p *plugin.Plugin) (list []Hook, left []string) {
 	for _, doc := range p.Parts.Hooks {
 		var events map[string]json.RawMessage
@@ -132,8 +134,8 @@ func PluginHooks(p *plugin.Plugin) (list []Hook, left []string) {
 	return list, left
 }
 
-// pluginEnv are the additional variables of a plugin's programs. Python must not write
-// beside the scripts, whose folder is part of what the user trusts.
+// pluginEnv are the additional variables of a plugin's programs. Python must not write beside the
+// scripts, whose folder the user trusts unchanged.
 func pluginEnv(p *plugin.Plugin) []string {
 	return []string{pluginRoot + "=" + p.Root, pluginData + "=" + p.Data, noPythonCache + "=1"}
 }
@@ -145,8 +147,8 @@ func pluginPaths(p *plugin.Plugin, word string) string {
 	return strings.NewReplacer("${"+pluginRoot+"}", p.Root, "${"+pluginData+"}", p.Data).Replace(word)
 }
 
-// PluginServers returns the MCP servers of a plugin for sessions in dir, and notes on those
-// that cannot be used.
+// PluginServers returns the MCP servers of a plugin for sessions in dir, and notes on servers that
+// cannot be used.
 func PluginServers(p *plugin.Plugin, dir string, getenv func(string) string) (list []Server, notes []string) {
 	for _, doc := range p.Parts.Servers {
 		from := ServerSource{

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Auth is how a provider's key is sent.
+// Auth is the way to send a provider's key.
 type Auth string
 
 // The ways to send a key. Empty leaves it to the wire format.
@@ -107,7 +107,7 @@ func regionVariables(name string) (variables []string, example string) {
 	return []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, "us-east-1"
 }
 
-// preset reads the preset of a provider, and what its address is made of.
+// preset reads the preset of a provider, and the parts of its address.
 func (l *loader) preset(t *table, p *Provider) {
 	var name string
 	if get(t, "preset", &name, asPreset) {

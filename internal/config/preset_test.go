@@ -56,8 +56,8 @@ func TestPresetsOfDocumentation(t *testing.T) {
 	}
 }
 
-// What a preset's address needs is named, with an example and the variable. A part of an address
-// cannot name another host.
+// The error names the missing parts of a preset's address, with an example and the variable. A part
+// of an address cannot name another host.
 func TestPresetsNameWhatIsMissing(t *testing.T) {
 	for file, want := range map[string]string{
 		"preset = 'azure'": `is missing: the preset "azure" needs it; set resource = "my-resource" ` +
@@ -77,8 +77,8 @@ func TestPresetsNameWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A value that cannot be used is one mistake: it is not reported as missing too, nor is what follows
-// from it.
+// A value that cannot be used is reported as one mistake: neither the value nor settings that
+// depend on it are reported as missing.
 func TestPresetReportsMistakeOnce(t *testing.T) {
 	for _, file := range []string{
 		"preset = 'azur'\nresource = 'r'",

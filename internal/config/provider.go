@@ -32,7 +32,7 @@ type Provider struct {
 	Preset                    string
 	Resource, Region, Project string
 	Service                   string
-	// Auth is how the key is sent.
+	// Auth is the way to send the key.
 	Auth Auth
 	// BaseURL has no trailing slash; empty if the user must give it.
 	BaseURL string

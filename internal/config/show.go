@@ -107,8 +107,8 @@ func (r *Resolved) chosenLines() []Line {
 	return s.lines
 }
 
-// KeySource returns the source of the provider's key ("from …"), or what is missing ("missing: …");
-// never the key. It runs no key_command.
+// KeySource returns the source of the provider's key ("from …"), or the missing setting ("missing:
+// …"); never the key. It runs no key_command.
 func (r *Resolved) KeySource(p Provider) string {
 	switch {
 	case p.KeyEnv != "" && strings.TrimSpace(r.in.Getenv(p.KeyEnv)) != "":

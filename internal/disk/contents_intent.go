@@ -55,8 +55,8 @@ func (s *ContentStore) IntendSum(call, arguments string, files json.RawMessage) 
 	return err
 }
 
-// Intents reads the planned changes of all calls. The function that it returns gives that of a call's last start;
-// nil if it is unknown.
+// Intents reads the planned changes of all calls. The returned function returns the plan of a
+// call's last start; nil if it is unknown.
 func (s *ContentStore) Intents() func(call string, arguments []byte) json.RawMessage {
 	type key struct{ call, arguments string }
 	last := map[key]json.RawMessage{}

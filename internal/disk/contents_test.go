@@ -49,7 +49,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
 		}
 	}
-	// What was damaged is not what was kept.
+	// Damaged content is not returned.
 	if err := os.WriteFile(filepath.Join(dir, Sum([]byte("one\n"))), []byte("two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// The oldest contents go, and what is used again is not old.
+// The oldest contents are deleted first, and content that is used again counts as new.
 func TestStoreIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	content := func(n int) []byte { return fmt.Appendf(nil, "%0100d", n) }

@@ -9,9 +9,9 @@
 //	  └► Locate ─► Place ─► Dir ─► read, create, rename, remove in it
 //	        └────────┴────────┴─► ChangedError: the path has another target now
 //
-// A path whose target has changed since the decision is a [ChangedError]: nothing was read
-// or written, and the call needs another decision. ADR 31 has the reasons. What is allowed
-// is decided in internal/policy.
+// A path whose target has changed since the decision is a [ChangedError]: nothing was read or
+// written, and the call needs another decision. ADR 31 has the reasons. Package internal/policy
+// decides what is allowed.
 //
 // [OpenRegular] and [ReadRegular] are for files that a person or a client named and that
 // need no decision: regular files only, without blocking, up to a bound.

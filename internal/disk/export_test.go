@@ -1,4 +1,4 @@
 package disk
 
-// WalkDir is what opens directories where the kernel cannot refuse links itself.
+// WalkDir opens a directory as on systems whose kernel cannot refuse links itself.
 func WalkDir(path string) (*Dir, error) { return walkDir(path, nil) }

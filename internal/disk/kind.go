@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// ErrDirectory reports a directory in the place of a file.
+// ErrDirectory reports a directory instead of a file.
 var ErrDirectory = errors.New("is a directory")
 
 // A NotRegularError reports a path that is no regular file: a directory, or a FIFO, socket or

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lockPoll is how often Lock looks whether a lock is free.
+// lockPoll is the delay after which Lock tries a lock again.
 const lockPoll = 20 * time.Millisecond
 
 // Lock opens a file, or creates it with its folder, and waits until its lock is free. The kernel releases the lock

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ChangeMode changes the permissions of a file or directory in an open directory to what mode
-// returns for it. It follows no link, and reports whether it changed something.
+// ChangeMode sets the permissions of a file or directory in an open directory to the result of
+// mode. It follows no link, and reports whether it changed something.
 func ChangeMode(dir *os.Root, name string, mode func(fs.FileInfo) fs.FileMode) (changed bool, err error) {
 	if err := check(name); err != nil && name != "." {
 		return false, err

@@ -19,7 +19,7 @@ func decide(t *testing.T, dir, path string) []event.ResolvedPath {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := disk.Decide(named) // what leads nowhere says so
+	p, _ := disk.Decide(named) // later calls return the error of a path without a target
 	return []event.ResolvedPath{p}
 }
 
@@ -75,7 +75,7 @@ func TestLocateHoldsToTheDecision(t *testing.T) {
 	wantChanged(t, "what led nowhere", err)
 }
 
-// What was located is opened without links, whatever takes the place of a component.
+// A located file is opened without links, also if another file takes the place of a component.
 func TestOpenFollowsNoLink(t *testing.T) {
 	for _, swapped := range []string{"f", "d"} {
 		dir, path := newDir(t), map[string]string{"f": "f", "d": "d/f"}[swapped]

@@ -33,8 +33,8 @@ func deepFolder(t *testing.T, path string, levels int) {
 	}
 }
 
-// A directory that a command made is removed at any depth, without its rights, and never what
-// a link in it leads to.
+// A directory that a command made is removed at any depth, also without permissions, but never the
+// target of a link in it.
 func TestScratchRemovesTreesThatResist(t *testing.T) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -50,8 +50,8 @@ func NewScratch(kind string) (*Scratch, error) {
 	return nil, fmt.Errorf("cannot make a directory for temporary files: others remove it from %q", base)
 }
 
-// Bounds of the removal of directories: of one, at the end of its process, and of those of
-// dead processes, in one sweep.
+// removeTimeout bounds the removal of a directory at the end of its process. sweepTimeout bounds
+// one sweep, which removes the directories of dead processes.
 const (
 	removeTimeout = time.Second
 	sweepTimeout  = time.Second / 2

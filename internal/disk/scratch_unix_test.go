@@ -15,7 +15,7 @@ import (
 
 func exists(path string) bool { _, err := os.Lstat(path); return err == nil }
 
-// C23: what somebody has, or what only looks like one of ours, stays.
+// C23: locked directories, and directories that only look like settle's, stay.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("TMPDIR", base)
@@ -52,7 +52,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What this process has locked, another one cannot sweep; what it had, the other one can.
+// Another process cannot sweep a directory that this process has locked; after the unlock it can.
 func TestSweepOfAnotherProcess(t *testing.T) {
 	const variable = "SCRATCH_TEST"
 	if os.Getenv(variable) != "" {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// boot is eight characters that differ between boots, if the system tells (random(4)).
+// boot is eight characters that differ between boots, if the system has such a value (random(4)).
 var boot = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(id) < 8 {
@@ -67,7 +67,7 @@ func SweepScratch() (removed int) {
 		return 0
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	names, _ := dir.Readdirnames(-1)   // those that exist now
+	names, _ := dir.Readdirnames(-1)   // the names that exist now
 	until := time.Now().Add(sweepTimeout)
 	for _, name := range names {
 		if removed == maxSwept || time.Now().After(until) {

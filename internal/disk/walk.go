@@ -17,7 +17,7 @@ type Walk struct {
 	Visit func(dir string)
 
 	links map[string]string // targets, by path; "" for no link
-	held  *WorkDir          // its path has no links, whatever has its name now
+	held  *WorkDir          // its path has no links, even if another file has its name now
 }
 
 // Resolve is [Resolve] with the walk's cache.

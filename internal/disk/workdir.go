@@ -14,7 +14,8 @@ import (
 )
 
 // WorkDir is the working directory of a session, held open: a name below it is looked up in the
-// directory of the session's beginning, whatever has its name now. A nil WorkDir holds nothing.
+// directory of the session's beginning, even if another directory has its name now. A nil WorkDir
+// holds nothing.
 type WorkDir struct {
 	dir  string // as the session names it
 	held *sharedDir
@@ -36,7 +37,7 @@ type sharedDir struct {
 	users int
 }
 
-// WorkDirError says that the name of a session's working directory leads elsewhere now.
+// WorkDirError reports that the name of a session's working directory leads elsewhere now.
 type WorkDirError struct{ Dir string }
 
 func (e *WorkDirError) Error() string {
@@ -100,7 +101,7 @@ func (w *WorkDir) Close() {
 	}
 }
 
-// Open opens the held directory, whatever has its name now. The caller closes it.
+// Open opens the held directory, even if another directory has its name now. The caller closes it.
 func (w *WorkDir) Open() (*Dir, error) {
 	if w == nil {
 		return nil, errors.New("the working directory could not be opened")
@@ -132,9 +133,9 @@ func (w *WorkDir) Locate(dir, path string, judged []event.ResolvedPath) (Place, 
 	return locate(w, dir, path, judged)
 }
 
-// resolve returns the canonical path of a name in a session, and that of its directory; "" if
-// there is none. Within a held directory, it looks up no name by its path: an exchange of the
-// directory for a moment changes no result.
+// resolve returns the canonical path of a name in a session, and the canonical path of the
+// session's directory; "" if there is none. Within a held directory, it looks up no name by its
+// path: an exchange of the directory for a moment changes no result.
 func (w *WorkDir) resolve(dir, named string) (real, top string, err error) {
 	if w == nil {
 		top, _ = Resolve(dir)

@@ -114,7 +114,8 @@ func TestWorkDirIsShared(t *testing.T) {
 	}
 }
 
-// A log cannot hold a name that is not UTF-8, and what it holds instead can name another directory.
+// A log cannot hold a name that is not UTF-8, and the text that it holds instead can name another
+// directory.
 func TestCheckWorkDirNameRefusesOtherBytes(t *testing.T) {
 	top := t.TempDir()
 	for _, name := range []string{"a\xffb", "a\ufffdb", "grün"} {

@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// script is a client that says what it has to say, whatever it hears.
+// script is a client that sends its bytes regardless of the responses.
 type script struct {
 	io.Reader
 	io.Writer
 }
 
-// Whoever does not know the password gets nowhere, and a target is one that can be
-// written and read again.
+// A client without the password gets nowhere, and an accepted target can be written and read again.
 func FuzzSOCKS(f *testing.F) {
 	f.Add([]byte("\x05\x01\x02\x01\x06settle\x06secret\x05\x01\x00\x03\x09good.test\x01\xbb"))
 	f.Add([]byte("\x05\x02\x00\x02\x01\x06settle\x06secret\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50"))
@@ -48,7 +47,7 @@ func FuzzSOCKS(f *testing.F) {
 	})
 }
 
-// Whatever is listed and asked for, what is connected to is public or listed.
+// For any list and target, the connected address is public or listed.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"good.test", "good.test:443"}, {"*.test", "a.test.:443"}, {"*", "[::ffff:127.0.0.1]:80"}, {"10.0.0.0/8:*", "10.0.0.1:99"}, {"::/0", "[64:ff9b::7f00:1]:80"}, {"*:*", "0x7f.1:80"}, {"0.0.0.0/0", "169.254.169.254:80"},

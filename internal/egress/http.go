@@ -153,7 +153,7 @@ func (p *Proxy) tunnel(from, to net.Conn) {
 		_ = to.Close()
 	})
 	defer idle.stop()
-	stop := context.AfterFunc(p.ctx, func() { _ = to.Close() }) // Close closes the other side itself
+	stop := context.AfterFunc(p.ctx, func() { _ = to.Close() }) // Close itself closes the client's connection
 	defer stop()
 	var both sync.WaitGroup
 	both.Go(func() { carry(to, from, idle) }) // each ends with its source

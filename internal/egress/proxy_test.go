@@ -257,7 +257,7 @@ func TestCloseCuts(t *testing.T) {
 	}
 }
 
-// What says nothing, or too much, does not stay.
+// Clients that send nothing, or too much, are disconnected.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer time.Sleep(time.Minute) // virtual: package http lingers on a connection that it has refused
@@ -401,8 +401,7 @@ func TestSOCKSAnswers(t *testing.T) {
 	}
 }
 
-// ask has a gate connect to a target. It reads the answer's head, and no byte of
-// what follows.
+// ask requests a connection to a target. It reads the head of the response, and no byte after it.
 func ask(conn net.Conn, who *url.Userinfo, t Target) error {
 	_ = conn.SetDeadline(time.Now().Add(helloTimeout + dialTimeout))
 	password, _ := who.Password()

@@ -18,8 +18,8 @@ import (
 // maxDenied bounds the listed denials of one command.
 const maxDenied = 5
 
-// Denials is the name of the call that derives from a command's output what the sandbox denied:
-// the kernel reports denials only to the command. Its arguments are an [Output], its answer is a
+// Denials is the name of the call that finds denials of the sandbox in a command's output: the
+// kernel reports denials only to the command. Its arguments are an [Output], its answer is a
 // [Denial].
 const Denials = "denials"
 
@@ -34,17 +34,18 @@ type Output struct {
 	Completed bool `json:"completed,omitempty"`
 }
 
-// Denial describes what a sandbox denied. It lists a path only if the sandbox forbids it and the
+// Denial describes the denials of a sandbox. It lists a path only if the sandbox forbids it and the
 // user's own permissions allow it.
 type Denial struct {
 	Named []string `json:"named,omitempty"`
-	// Bounds states what the sandbox allows, if the output has a refusal and no path was found.
+	// Bounds describes the permissions of the sandbox, if the output has a refusal and no path was
+	// found.
 	Bounds string `json:"bounds,omitempty"`
 	// Hosts are the refused hosts that the user can allow, in the syntax of the configuration.
 	Hosts []string `json:"hosts,omitempty"`
 	// Restored are the changed protected files, where a comparison protects them.
 	Restored []string `json:"restored,omitempty"`
-	// Unrestored are those that could not be put back, with the reason.
+	// Unrestored are the changed protected files that could not be restored, with the reason.
 	Unrestored []string `json:"unrestored,omitempty"`
 	// Quarantined are the parts of repositories that were moved aside, with the reason, and the
 	// parts that could not be checked.
@@ -90,7 +91,7 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	return json.Marshal(d)
 }
 
-// bounds describes in one line what a sandbox allows.
+// bounds describes the permissions of a sandbox in one line.
 func bounds(p sandbox.Policy) string {
 	words := "commands change nothing"
 	if len(p.Write) > 0 {
@@ -144,9 +145,9 @@ var ending = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // refusals lists the denials of a sandbox in an output. suspect reports a refusal for any reason.
-// If the command has completed, only reports of programs count, and only those are suspect that end with
-// a refusal and name no path. In the read-only sandbox, a denied writing does not count then, and none is
-// suspect: most commands there only read, and show the text of files.
+// If the command has completed, only reports of programs count, and a report is suspect only if it
+// ends with a refusal and names no path. In the read-only sandbox, a denied writing does not count
+// then, and none is suspect: most commands there only read, and show the text of files.
 func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect bool) {
 	for line := range strings.SplitSeq(out.Text, "\n") {
 		if out.Completed && !report().MatchString(line) {
@@ -186,7 +187,8 @@ func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect 
 	return list, suspect
 }
 
-// refused describes what the policy denies of a path that the user may access; "" for nothing.
+// refused describes the denied kinds of access to a path that the user may access; "" if the policy
+// denies none.
 func refused(p sandbox.Policy, name string) string {
 	real, err := filepath.EvalSymlinks(name)
 	parent := filepath.Dir(name)

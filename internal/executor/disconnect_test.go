@@ -103,8 +103,8 @@ func TestCutEverywhere(t *testing.T) {
 	}
 }
 
-// People are told when the connection is lost, why and for how long it is tried
-// again, and when it is back; and when there is none any more.
+// People learn when the connection is lost, the reason, and for how long settle retries; when it is
+// back; and when it is lost for good.
 func TestConnectionChangesAreReported(t *testing.T) {
 	l := newLand(t)
 	news := make(chan ConnectionChange, 64)
@@ -137,7 +137,7 @@ func TestConnectionChangesAreReported(t *testing.T) {
 	}
 }
 
-// Where nothing comes any more over a stream that nobody has closed, that is said.
+// A stream without data that is not closed is reported as silent.
 func TestSilentStreamIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLand(t)
@@ -176,7 +176,7 @@ func (s mutedStream) Read(data []byte) (int, error) {
 	}
 }
 
-// More output than is kept for a client that is away is dropped, and that is said.
+// Output beyond the bound for a disconnected client is dropped, and the drop is reported.
 func TestFlood(t *testing.T) {
 	l := newLink(&spool{open: func() (*os.File, error) { return unlinkedFile(t.TempDir()) }, maxBytes: 3 * windowBytes})
 	defer l.close()
@@ -222,7 +222,7 @@ type discard struct{}
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 func (discard) Close() error                   { return nil }
 
-// BenchmarkRemote is what a command and a call cost over an executor on this machine.
+// BenchmarkRemote measures a command and a file request over an executor on this machine.
 func BenchmarkRemote(b *testing.B) {
 	far := benchmarkRemote(b)
 	here := &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "bench"}
@@ -291,8 +291,8 @@ func (t talkative) Stderr() string {
 	return "it hurts"
 }
 
-// What a command has said is asked about when its stream is cut, which may take as long
-// as the command, and not when everything is over.
+// The output of the command that makes the stream is requested when its stream is cut, which may
+// take as long as the command, and not when the connection is closed.
 func TestCloseAsksNothing(t *testing.T) {
 	l := newLand(t)
 	var asked atomic.Int64
@@ -319,8 +319,8 @@ func TestCloseAsksNothing(t *testing.T) {
 	}
 }
 
-// letGo closes a connection to an executor that takes a while to end a command, has something happen to it
-// meanwhile, and returns what Close says.
+// letGo closes a connection to an executor that takes a while to end a command, calls happens
+// meanwhile, and returns the error of Close.
 func letGo(t *testing.T, happens func(*land)) error {
 	t.Helper()
 	l := newLand(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzFrames reads a stream as both ends do. Whatever comes, nothing panics, and
-// what is delivered are messages whose numbers follow each other.
+// FuzzFrames reads a stream as both ends do. No input causes a panic, and delivered messages have
+// consecutive numbers.
 func FuzzFrames(f *testing.F) {
 	good := appendMessage(nil, 1, 0, message{kind: kindOutput, id: 7, data: []byte("text")})
 	good = appendAlive(good, 1, answerWanted)

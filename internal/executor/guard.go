@@ -43,7 +43,7 @@ type protectedPath struct {
 	root, path string // the writable folder, and the path in it
 	files      map[string]protectedFile
 	// mounted is the file that is mounted read-only; nil if nothing is. The mount is gone if
-	// another file has its name: somebody outside has saved it by a rename.
+	// another file has its name: a program outside of the sandbox has saved it by a rename.
 	mounted *os.File
 }
 
@@ -54,8 +54,8 @@ type protectedFile struct {
 	large   bool   // too large to keep
 }
 
-// newGuard reads what a policy protects; nil if there is nothing. Where files are mounted
-// read-only, it compares those that have lost their mount.
+// newGuard reads the paths that a policy protects; it returns nil if there are none. If files are
+// mounted read-only, it compares only the files that have lost their mount.
 func newGuard(p sandbox.Policy) *guard {
 	if len(p.Protect) == 0 {
 		return nil
@@ -86,9 +86,9 @@ func newGuard(p sandbox.Policy) *guard {
 	return g
 }
 
-// Protect protects the files of a policy for a caller that starts the command itself. restore
-// puts back what was changed, and names it and what it had to leave; end does so for the last
-// time.
+// Protect protects the files of a policy for a caller that starts the command itself. restore puts
+// changed files back, and returns their paths and the paths that it could not restore. end does the
+// same for the last time.
 func Protect(p sandbox.Policy) (restore, end func() (back, left []string)) {
 	g := newGuard(p)
 	if g == nil {
@@ -181,9 +181,9 @@ func (p protectedPath) holds(dir *os.Root) bool {
 	return err == nil && os.SameFile(was, is)
 }
 
-// restore puts back what was changed, and names it, once: back has the paths that were restored,
-// and left those that could not be, with the reason. What was there is moved aside, and never
-// deleted: it can be a save of the user.
+// restore puts changed protected files back and returns their paths, once: back has the restored
+// paths, and left has the paths that could not be restored, with the reason. The replaced content
+// is moved aside, and never deleted: it can be a save of the user.
 func (g *guard) restore() (back, left []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +206,7 @@ func (g *guard) end() {
 	g.places = nil
 }
 
-// putBack restores what was changed. The lock is held.
+// putBack restores changed files. The caller holds the lock.
 func (g *guard) putBack() {
 	for _, at := range g.places {
 		dir, err := os.OpenRoot(at.root)
@@ -246,7 +246,7 @@ func hadParent(files map[string]protectedFile, name string) bool {
 	return known && parent.mode.IsDir()
 }
 
-// restoreFile restores one path. If what is there cannot be moved aside, it stays.
+// restoreFile restores one path. If the present entry cannot be moved aside, it stays.
 func restoreFile(dir *os.Root, name string, was protectedFile, had bool) error {
 	parent := filepath.Dir(name)
 	if err := makeParents(dir, parent); err != nil {

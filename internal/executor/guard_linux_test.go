@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// guardPatience is how long a look that hangs is waited for.
+// guardPatience bounds the wait for a look that hangs.
 const guardPatience = 20 * time.Second
 
 // A job exchanges a protected file for a FIFO while a guard looks at it: the look ends,

@@ -14,7 +14,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// tree is what is below a folder, but for what was moved aside.
+// tree returns the mode and the content or target of each entry below a folder, by path, without
+// the entries that were moved aside.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -46,8 +47,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// What a command does to protected files is undone, whatever it does, and nothing
-// outside is touched by that.
+// Any change of protected files by a command is undone, and nothing outside is touched by that.
 func TestGuard(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // there are no sandboxes
@@ -60,7 +60,7 @@ func TestGuard(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		harm func(work, outside string)
-		want string // is among what is named
+		want string // is among the named paths
 	}{
 		"nothing":      {func(string, string) {}, ""},
 		"write":        {func(w, _ string) { check(os.WriteFile(w+"/.git/hooks/pre-commit", []byte("evil"), 0o700)) }, ".git/hooks/pre-commit"},
@@ -119,8 +119,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A save by a rename takes the mount off a protected file: what the command then does to it
-// is undone. A file that still has its mount is left alone.
+// A save by a rename takes the mount off a protected file: later changes by the command are undone.
+// A file that still has its mount is left alone.
 func TestGuardRestoresFilesWhoseMountIsGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // there are no sandboxes
@@ -186,7 +186,7 @@ func TestGuardKeepsEachChangedFile(t *testing.T) {
 	}
 }
 
-// What was saved under a long name, or in a folder without rights, is kept as well.
+// A file that was saved under a long name, or in a folder without permissions, is kept as well.
 func TestGuardNeverDeletesWhatItCannotRename(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // there are no sandboxes

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// installed dials sh with a home, and returns what the program there says to a word.
+// installed dials sh with a home, and returns the response of the program there to a word.
 func installed(t *testing.T, w *CommandDialer) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -34,7 +34,7 @@ func installed(t *testing.T, w *CommandDialer) (string, error) {
 	return string(stderr), err
 }
 
-// bare is a folder with what an installation needs, and without settle.
+// bare returns a folder with the programs that an installation needs, and without settle.
 func bare(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func bare(t *testing.T) string {
 	return dir
 }
 
-// What is missing is copied, whole and executable; what is there is not.
+// A missing program is copied, complete and executable; a present one is not.
 func TestInstall(t *testing.T) {
 	home := t.TempDir()
 	program := filepath.Join(t.TempDir(), "settle")
@@ -90,7 +90,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// What does not run there gets no name, and a machine of another kind gets nothing.
+// A program that does not run there gets no name, and a machine of another kind gets nothing.
 func TestInstallIsRefused(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "settle")
 	for name, test := range map[string]struct {

@@ -74,7 +74,7 @@ func TestLocalAwaitsPort(t *testing.T) {
 	}
 }
 
-// BenchmarkLocal is what a command costs through the seam, and without.
+// BenchmarkLocal measures a command with and without the executor.
 func BenchmarkLocal(b *testing.B) {
 	l := &Local{Env: []string{"PATH=" + os.Getenv("PATH")}, Marker: "bench"}
 	shell, _ := findShell()

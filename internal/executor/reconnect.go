@@ -79,7 +79,7 @@ func (r *Remote) useStream(stream io.ReadWriteCloser, from *frames, received uin
 	case o.silent.Load():
 		return errSilent
 	case r.closing.Err() != nil:
-		return err // nobody needs the reason, and a command can take long to end
+		return err // the reason is not needed, and a command can take long to end
 	}
 	return withStderr(stream, describeEnd(err))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// patience is how long a test waits for what must come.
+// patience bounds the wait of a test for an event.
 const patience = 30 * time.Second
 
 // land is a machine with an executor, and streams that a test can cut.
@@ -102,7 +102,7 @@ func (l *land) Dial(context.Context) (io.ReadWriteCloser, error) {
 	return ours, nil
 }
 
-// await waits until somebody comes since the last time.
+// await waits until a client has connected since the last call.
 func (l *land) await() {
 	l.t.Helper()
 	select {
@@ -141,12 +141,12 @@ func (l *land) remote(change func(*RemoteConfig)) *Remote {
 	l.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_ = r.Close(ctx) // what it says is tested where it matters
+		_ = r.Close(ctx) // other tests check its error
 	})
 	return r
 }
 
-// sink takes output, and says when there is more.
+// sink takes output, and signals that there is more.
 type sink struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -307,7 +307,7 @@ func TestRemoteCall(t *testing.T) {
 	}
 }
 
-// What the stream carried when it was cut comes over the next one, once.
+// Messages on a stream that was cut come over the next one, once.
 func TestRemoteComesBack(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(nil)
@@ -339,8 +339,8 @@ func TestRemoteComesBack(t *testing.T) {
 	}
 }
 
-// C7: what a client started that does not come back, ends with the lease. Output and
-// ending are there when it does.
+// C7: the commands of a client that does not come back end with the lease. If it does, their output
+// and endings are there.
 func TestLease(t *testing.T) {
 	l := newLand(t)
 	r := l.remote(func(c *RemoteConfig) { c.Lease, c.Return = 10*time.Second, 20*time.Millisecond })
@@ -417,8 +417,8 @@ func TestRemoteUnreachableBeyondLease(t *testing.T) {
 	}
 }
 
-// An interrupt while nobody can be reached: it is answered, and what was not sent
-// is not run.
+// An interrupt while the executor is unreachable is answered, and commands that were not sent do
+// not run.
 func TestInterruptWhileAway(t *testing.T) {
 	l := newLand(t)
 	noticed := make(chan struct{}, 16)
@@ -446,8 +446,8 @@ func TestInterruptWhileAway(t *testing.T) {
 	}
 }
 
-// Another host, with the session's next epoch: what ran is ended and reported, and
-// the one before is told to go.
+// Another host, with the session's next fencing epoch: running commands are ended and reported, and
+// the earlier host is refused.
 func TestAnotherHostEndsCommands(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(nil)

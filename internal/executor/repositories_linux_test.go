@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// C9: a command whose call has ended does not start, and what is there before the next one
-// is the user's. What that one makes is judged.
+// C9: a command whose call has ended does not start, and files before the next command are the
+// user's. The files that the next command makes are judged.
 func TestCancelledLookStartsNothing(t *testing.T) {
 	if err := proc.Confines(); err != nil {
 		t.Logf("nothing can be confined here: %v", err)

@@ -120,7 +120,7 @@ func (l *Local) startInSandboxOnce(
 	}
 	spec.Sandbox, spec.Env = &policy, overrideEnv(spec.Env, env)
 	if c.Secrets == event.SecretsWithheld {
-		spec.Confirm = func() error { // what has moved since the search has no mount over it
+		spec.Confirm = func() error { // a file that has moved since the search has no mount over it
 			later, _, err := l.Sandbox(c)
 			if err != nil {
 				return fmt.Errorf("cannot confine the command: %w", err)

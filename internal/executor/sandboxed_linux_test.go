@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// greeter is a server that greets whoever connects.
+// greeter returns a server that greets every client.
 func greeter(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,7 +70,7 @@ func proxied(t *testing.T, apart bool) (executor *Local, dir string) {
 	return l, dir
 }
 
-// apart says in which sandboxes a proxied command is available here.
+// apart returns the values of OwnNetwork for which a proxied command is available here.
 func apart(t *testing.T) []bool {
 	t.Helper()
 	var list []bool
@@ -169,7 +169,7 @@ func TestGateEndsWithItsCommand(t *testing.T) {
 	}
 }
 
-// lines takes what is written, the first of it.
+// lines receives written text; only the first text is kept.
 type lines chan string
 
 func (l lines) Write(data []byte) (int, error) {

@@ -97,6 +97,6 @@ func (p *sessionSocket) listen() (net.Listener, error) {
 // sweepMarked ends the processes of an executor that was killed with its supervisors.
 func sweepMarked(marker string) {
 	if marker != "" {
-		_, _ = proc.Sweep(marker) // nobody can end the rest
+		_, _ = proc.Sweep(marker) // no other process can end the rest
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// another is a later client of the same session, which takes over what there is.
+// another is a later client of the same session, which takes over the running commands.
 func another(l *land, epoch uint64) *Remote {
 	return l.remote(func(c *RemoteConfig) { c.Epoch, c.TakeOver = epoch, TakeOver })
 }
 
-// kept returns the command that was taken over for a call.
+// keptFor returns the command that was taken over for a call.
 func keptFor(t *testing.T, r *Remote, call string) (*TakenCommand, *sink) {
 	t.Helper()
 	for _, k := range TakenCommands(r) {
@@ -27,8 +27,8 @@ func keptFor(t *testing.T, r *Remote, call string) (*TakenCommand, *sink) {
 	return nil, nil
 }
 
-// C5: what a client that died had started goes on as the next one's, with its output and
-// ending; the ids go on, too. The one before is refused from then on.
+// C5: the commands of a dead client continue as the next client's, with their output and ending;
+// the ids continue, too. From then on, the earlier client is refused.
 func TestTakeOver(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(nil)
@@ -73,7 +73,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// What nobody came for in time was ended, and that is said.
+// A command whose client did not come back in time was ended, and that is reported.
 func TestTakeOverTooLate(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(func(c *RemoteConfig) { c.Lease, c.Return = 10*time.Second, 20*time.Millisecond })
@@ -90,8 +90,8 @@ func TestTakeOverTooLate(t *testing.T) {
 	}
 }
 
-// What had ended by itself before the lease did was not ended by that, whoever comes
-// after it.
+// A command that had ended by itself before the lease did is not reported as ended by the lease, to
+// any later client.
 func TestTakeOverEndedBefore(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(func(c *RemoteConfig) { c.Lease, c.Return = 10*time.Second, 20*time.Millisecond })

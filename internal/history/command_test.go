@@ -46,7 +46,7 @@ func (p *tape) command(text, output string, end event.Status) *tape {
 	return p.ends(event.Complete())
 }
 
-// What a person ran is shown to the model as what it is, with the next request.
+// The next request has a command that a person ran, marked as such.
 func TestUserCommandReachesNextRequest(t *testing.T) {
 	p := newTape(t).turn("hi").attempt().text("Hello.").endAttempt().ends(event.Complete())
 	p.command("git status", "clean", event.ItemCompleted)

@@ -18,8 +18,8 @@ type talk struct {
 	last         []model.Item
 }
 
-// asks starts the next attempt with the inputs, and checks its request: it extends
-// the one before, and is the one that is made of the whole log (C21).
+// asks starts the next attempt with the inputs, and checks its request: it extends the previous
+// request, and equals the request that is built from the whole log (C21).
 func (k *talk) asks(inputs ...string) *talk {
 	k.t.Helper()
 	joining := slices.Clone(k.state.Waiting)

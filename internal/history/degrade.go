@@ -62,7 +62,7 @@ type Remedy struct {
 	Retry bool
 	// FirstTime reports the first refusal with an unknown reason: the same request can succeed.
 	FirstTime bool
-	// Note tells a person what was changed, or what to do.
+	// Note describes the change for a person, or has advice.
 	Note string
 }
 
@@ -82,7 +82,7 @@ func degradeSteps() []degradeStep {
 	}
 }
 
-// textOfDocuments names what is left out together with what replaces it.
+// textOfDocuments names the omitted documents and their replacement.
 const textOfDocuments = "PDFs, of which it receives the text"
 
 type degradeStep struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// dislikes is a provider that refuses what it dislikes and does not say why.
+// dislikes returns a provider that refuses items without a reason.
 func dislikes(what func(model.Item) bool) provider {
 	return func(b history.BuiltRequest) *model.Error {
 		if !slices.ContainsFunc(b.Input, what) {
@@ -41,16 +41,15 @@ func rich(t *testing.T) *tape {
 	return p.turn("go on").calls(1, `{}`, "new output")
 }
 
-// C6: whatever it is in the history that a provider refuses for a reason that
-// nobody knows, the turn gets its answer with less of it, what goes on after it is
-// untouched, and the next turn is not refused.
+// C6: if a provider refuses an unknown part of the history without a reason, the turn is answered
+// with less of the history, later parts are untouched, and the next turn is not refused.
 func TestUnknownRefusals(t *testing.T) {
 	has := func(role model.Role, word string) func(model.Item) bool {
 		return func(i model.Item) bool { return i.Role == role && strings.Contains(i.Text+i.Arguments, word) }
 	}
 	for name, tt := range map[string]struct {
 		dislikes func(model.Item) bool
-		refusals int // the one that may be a slip included
+		refusals int // including the refusal that can be a slip
 		left     []event.Part
 		kept     string // in the request that is accepted
 	}{
@@ -102,8 +101,8 @@ func TestUnknownRefusals(t *testing.T) {
 	}
 }
 
-// What was left out on trial comes back if none of it helped: the reason may be
-// the configuration's. The next turn is sent all there is, and tries again.
+// Parts that were left out on trial come back if none of it helped: the reason may be the
+// configuration's. The request of the next turn has all parts, and the trial begins again.
 func TestNothingHelps(t *testing.T) {
 	p := rich(t)
 	whole := show(history.Request(p.state, target(), "sys", nil).Input)
@@ -186,7 +185,7 @@ func TestTooManyItems(t *testing.T) {
 	}
 }
 
-// What has its cause outside the history is not tried with less of it.
+// A failure with a cause outside the history is not tried with less of the history.
 func TestNoRemedy(t *testing.T) {
 	for name, fault := range map[string]*model.Error{
 		"key": {Kind: model.ErrAuth, Status: 401}, "quota": {Kind: model.ErrQuota, Status: 402}, "model": {Kind: model.ErrNotFound, Status: 404},
@@ -206,8 +205,8 @@ func TestNoRemedy(t *testing.T) {
 	}
 }
 
-// ADR 7: what the provider names is left out at once, if it is there; if it is
-// not, the reason is another one.
+// ADR 7: a part that the provider names is left out at once, if it is there; if it is not, the
+// reason is unknown.
 func TestNamedParts(t *testing.T) {
 	for _, tt := range []struct {
 		kind          model.ErrorKind

@@ -138,8 +138,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// What a provider says of the numbers, as they say it: each is from its
-// documentation or from a report, with the numbers changed.
+// Error texts of providers with numbers: each is from a provider's documentation or from a report,
+// with the numbers changed.
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		message                string

@@ -48,7 +48,7 @@ type LoadedText struct {
 // Input is a message of a user.
 type Input struct {
 	ID, Text string
-	// Images counts what was attached. Documents has the attached PDFs.
+	// Images counts the attached images. Documents has the attached PDFs.
 	Images    int
 	Documents []event.Document
 	Omitted   bool   // the provider refused it
@@ -81,7 +81,7 @@ const (
 type Command struct {
 	Text string
 	Exit *int
-	How  string // how it ended, unless it exited
+	How  string // its end, unless it exited
 }
 
 // Approval is an approval for the rest of the session.

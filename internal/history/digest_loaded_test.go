@@ -16,8 +16,8 @@ func loaded(name, path, text string) event.ItemEnded {
 	return c
 }
 
-// Skills that were loaded, and the instructions of folders, are sent again with a
-// compaction: of each the latest, and not what stays in the history.
+// Loaded skills, and the instructions of folders, are sent again with a compaction: the latest
+// version of each, unless it stays in the history.
 func TestLoaded(t *testing.T) {
 	s := newStory(t)
 	long := strings.Repeat("long b ", 1000) + "."
@@ -55,14 +55,14 @@ func TestLoaded(t *testing.T) {
 		!strings.Contains(text, "instructions in /web/AGENTS.md: read them again") {
 		t.Errorf("without room: %s", text)
 	}
-	// All of it, and what the provider refused.
+	// All of it, except the parts that the provider refused.
 	if text := history.Read(s.state, history.Scope{}).Text(100 << 10); !strings.Contains(text, "the d that stays") {
 		t.Error(text)
 	}
 	if text := history.Read(s.state, history.Scope{First: 2}).Text(100 << 10); strings.Contains(text, "new a") {
 		t.Error(text)
 	}
-	// Of the turn from which on the history stays, what came before that place.
+	// Of the turn in which the kept history begins, the part before that place.
 	l = history.Read(s.state, history.Scope{From: &event.Place{Turn: s.state.Turns[1].ID, Attempts: 2}})
 	if text := l.Text(100 << 10); !strings.Contains(text, "new a") {
 		t.Error(text)

@@ -173,7 +173,7 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestPlan: what is left of the last plan is said.
+// TestPlan: the digest has the rest of the last plan.
 func TestPlan(t *testing.T) {
 	s := newStory(t)
 	planned := func(states ...string) event.ItemEnded {
@@ -220,7 +220,8 @@ Your plan, 1 of 3 steps done:
 	}
 }
 
-// TestScope: what stays in the history, and what the provider refused, is not said.
+// TestScope: the digest leaves out the kept part of the history, and the parts that the provider
+// refused.
 func TestScope(t *testing.T) {
 	s := newStory(t)
 	for n := range 4 {

@@ -37,7 +37,7 @@ func noRoomForDocuments(others provider) provider {
 	}
 }
 
-// Documents whose pages do not fit the window are sent as text, together with those that do.
+// Documents whose pages fit the window are sent as documents, and all others as text.
 func TestDocumentsFitWindow(t *testing.T) {
 	to := reads()
 	to.DocumentPages, to.Window, to.MaxOutput = 1000, 50_000, 10_000

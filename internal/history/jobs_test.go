@@ -9,8 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/history"
 )
 
-// The order of events is that of their numbers: the clock that dates them may
-// be set back, or forward.
+// Events are in the order of their numbers: the clock that dates them can be set back, or forward.
 func TestJobsWhenTheClockJumps(t *testing.T) {
 	for _, by := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
 		p := newTape(t).turn("serve")
@@ -32,9 +31,8 @@ func TestJobsWhenTheClockJumps(t *testing.T) {
 	}
 }
 
-// After an interrupt the model is told of every job that runs on, whichever
-// call left it, as it was when the next turn began; later ends change nothing
-// of what it has been told.
+// After an interrupt the model receives every running job of any call, in its state when the next
+// turn began; later ends do not change that text.
 func TestJobsAfterAnInterrupt(t *testing.T) {
 	ends := func(job string) event.Event { return event.Event{Data: event.JobEnded{Job: job, How: event.JobExited}} }
 	p := newTape(t).turn("serve")

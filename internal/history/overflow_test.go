@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// provider says why it refuses a request, or nil.
+// provider returns the error with which it refuses a request, or nil.
 type provider func(history.BuiltRequest) *model.Error
 
 // holds is a provider that holds so many tokens, of so many bytes each.

@@ -37,8 +37,9 @@ func unexplained(kind model.ErrorKind, status int) bool {
 	return false
 }
 
-// refusals is what the target has refused of the conversation, and would refuse in every later
-// request (C6). It is derived from the ends of attempts and the recorded changes of the history.
+// refusals are the parts of the conversation that the target has refused, and would refuse in every
+// later request (C6). They are derived from the ends of attempts and the recorded changes of the
+// history.
 type refusals struct {
 	target        Target
 	omitReasoning map[string]bool // attempts without reasoning and ids
@@ -137,7 +138,7 @@ func (r *refusals) addInputs(list []event.Input) {
 
 // end takes an attempt and the refused part of its request.
 func (r *refusals) end(a *event.Attempt, refused Parts) {
-	if a.Start.Purpose != "" { // a request for a summary only shows what the provider cannot read
+	if a.Start.Purpose != "" { // a refused request for a summary only shows which parts the provider cannot read
 		switch refused {
 		case signatures:
 			r.mark(r.omitReasoning, r.attempts)
@@ -203,7 +204,8 @@ func (r *refusals) refuseDocuments() bool {
 	return r.refuseFiles(r.omitDocuments, func(e *exchange) *[]string { return &e.documents })
 }
 
-// refuseFiles does it with the files that of returns of an exchange; set has those left out.
+// refuseFiles adds to set the files that the function of returns for an exchange; set has the files
+// that are left out.
 func (r *refusals) refuseFiles(set map[string]bool, of func(*exchange) *[]string) bool {
 	before, next := r.marks, of(&r.nextExchange)
 	if len(*next) == 0 {

@@ -38,7 +38,7 @@ func (p *tape) refused(by string, kind model.ErrorKind, status int) *tape {
 	)
 }
 
-// C6: what a provider refused once is left out of every later request.
+// C6: a part that a provider refused once is left out of every later request.
 func TestRefused(t *testing.T) {
 	own := target().Model
 	said := func(p *tape, thought, text string) { p.attempt().thought(thought, signature).text(text).endAttempt() }

@@ -134,7 +134,8 @@ func (p *tape) ends(c *event.Cause) *tape {
 
 func target() history.Target { return history.Target{Provider: "p", Model: "m"} }
 
-// TestSignaturesReturnToTheirProvider: what a provider attached to an item goes back to it alone.
+// TestSignaturesReturnToTheirProvider: a provider signature of an item is sent to its provider
+// only.
 func TestSignaturesReturnToTheirProvider(t *testing.T) {
 	p := newTape(t).turn("hi").attempt()
 	p.item(
@@ -154,7 +155,7 @@ func TestSignaturesReturnToTheirProvider(t *testing.T) {
 			Data:    event.CallReady{Name: "look", CallID: "a", Arguments: "{}", Signature: members},
 		},
 	)
-	p.endAttempt() // the call has not even started: what it has is in the log
+	p.endAttempt() // the call has not started: its data are in the log
 	for name, want := range map[string]int{"m": 2, "other": 0} {
 		to := target()
 		to.Model = name
@@ -618,8 +619,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// An input that was too long for the model does not stay in the way of what is
-// said after it (C6): it is the latest one that has to fit as it is.
+// An input that was too long for the model does not block later inputs (C6): only the latest input
+// must fit unchanged.
 func TestALongInputIsNoDeadEnd(t *testing.T) {
 	giant := "begin" + strings.Repeat("é", 200_000) + "end"
 	p := newTape(t).turn(giant).attempt()
@@ -644,8 +645,8 @@ func TestALongInputIsNoDeadEnd(t *testing.T) {
 	}
 }
 
-// schemas are asked for by the input that the turn is for, or by one that joined
-// it later; one that was held for another turn's sake does not count.
+// TestSchema: the schema is from the input that the turn is for, or from an input that joined it
+// later; an input that was held for another turn does not count.
 func TestSchema(t *testing.T) {
 	accepted := func(p *tape, in, schema string) {
 		p.add(

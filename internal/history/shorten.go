@@ -174,8 +174,8 @@ func trimAnswers(list []entry) {
 	}
 }
 
-// removeSignatures removes what is valid only for the unchanged response: reasoning, its signatures, and
-// the provider's ids.
+// removeSignatures removes the parts that are valid only for the unchanged response: reasoning, its
+// signatures, and the provider's ids.
 func removeSignatures(list []entry) {
 	for n := range list {
 		list[n].ID = ""

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// C6: a provider that refuses to search tools is not asked to again in the session. Who
-// does not say what it refuses has refused that, unless it has answered with these tools.
+// C6: a provider that refuses to search tools is not asked again in the session. A refusal without
+// a reason counts as such, unless the provider has answered with these tools.
 func TestSearchesTools(t *testing.T) {
 	to := history.Target{Provider: "p", Model: "m", Traits: model.Traits{ToolSearch: true}}
 	vague, plain := invalid(http.StatusBadRequest), model.NewError(model.ErrToolSearch, "no")

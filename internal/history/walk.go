@@ -211,7 +211,7 @@ func (w *walk) steps(log Log, t *event.Turn) {
 	}
 }
 
-// begin adds what precedes the turn's next attempt.
+// begin adds the items that precede the turn's next attempt.
 func (w *walk) begin(t *event.Turn, joining []event.Input) {
 	w.reportToolUse(t)
 	w.addJoining(joining)

@@ -49,7 +49,7 @@ func omitDocuments(s event.State, target Target) Remedy {
 	}
 }
 
-// tooLong explains to a person what is too long when nothing can be left out.
+// tooLong describes for a person which part is too long, if nothing can be left out.
 func (stats RequestStats) tooLong() string {
 	if stats.Minimum-stats.Fixed < stats.Minimum/4 {
 		return fmt.Sprintf(

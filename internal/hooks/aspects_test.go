@@ -248,7 +248,7 @@ func TestHookAllowsWholePatch(t *testing.T) {
 	}
 }
 
-// answer sets what a command prints for a tool_input.
+// answer sets the output of a command for a tool_input.
 func (b *bench) answer(command string, prints func(input map[string]any) string) {
 	b.runner.answers[command] = func(in map[string]any) (hooks.Result, error) {
 		input, _ := in["tool_input"].(map[string]any)

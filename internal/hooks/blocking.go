@@ -79,8 +79,9 @@ func (c change) next(round []opinion) (next change) {
 	return next
 }
 
-// replaced replaces the opinions of the hooks that ran in a round, except for what the hook of the last change thinks
-// of the aspects that it knows. The opinions are in the order of the configuration.
+// replaced replaces the opinions of the hooks that ran in a round. It keeps the opinions of the
+// hook that made the last change on the aspects that this hook knows. The opinions are in the order
+// of the configuration.
 func replaced(opinions, round []opinion, last change) []opinion {
 	opinions = slices.DeleteFunc(opinions, func(o opinion) bool {
 		ran := func(r opinion) bool { return r.hook == o.hook }
@@ -91,8 +92,8 @@ func replaced(opinions, round []opinion, last change) []opinion {
 	return opinions
 }
 
-// withdraw removes what other hooks allowed before a change. Those that match the changed call
-// run again; the others have not seen it.
+// withdraw removes the permissions that other hooks gave before a change. Hooks that match the
+// changed call run again; the others have not seen it.
 func withdraw(opinions []opinion, by change) {
 	for n, o := range opinions {
 		if o.hook != by.hook && o.Decision == event.Allow {

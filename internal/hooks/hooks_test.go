@@ -22,7 +22,7 @@ import (
 type runner struct {
 	answers map[string]func(in map[string]any) (hooks.Result, error)
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	inputs []map[string]any
 	ran    []string
 }
@@ -259,7 +259,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A blocking hook that ran before the one that changes the call runs again.
+// A blocking hook that ran before the hook that changes the call runs again.
 func TestBlockingHooksSeeFinalCall(t *testing.T) {
 	b := newBench(t, before("", "guard"), before("", "change"))
 	b.runner.answers["guard"] = func(in map[string]any) (hooks.Result, error) {
@@ -280,8 +280,8 @@ func TestBlockingHooksSeeFinalCall(t *testing.T) {
 	}
 }
 
-// What a hook of the user allows does not count for a call that another hook changed. If the hook
-// matches the changed call, it runs again.
+// An approval by a hook of the user does not count for a call that another hook changed. If the
+// hook matches the changed call, it runs again.
 func TestChangeWithdrawsAllowance(t *testing.T) {
 	patch := func(head string) string {
 		raw, _ := json.Marshal(map[string]string{"input": "*** Begin Patch\n*** " + head + "\n+x\n*** End Patch\n"})

@@ -13,7 +13,7 @@ import (
 // maxOutput bounds each output of a hook, in bytes. A hook that prints more is ended.
 const maxOutput = 256 << 10
 
-// grace is how long a hook may run after SIGTERM.
+// grace is the time that a hook has to end after SIGTERM.
 const grace = 50 * time.Millisecond
 
 // Processes runs hooks as processes on this machine, each under a supervisor (C7). It
@@ -24,8 +24,8 @@ type Processes struct {
 	// Marker and Lock are as in [proc.Spec].
 	Marker string
 	Lock   *os.File
-	// Project, if set, starts the hooks of a project, in the sandbox in force: commands can
-	// change what these hooks run.
+	// Project, if set, starts the hooks of a project, in the sandbox in force: commands can change
+	// the files that these hooks run.
 	Project func(context.Context, proc.Spec) (*proc.Process, error)
 }
 

@@ -15,9 +15,8 @@ import (
 const (
 	// maxParallel bounds how many hooks of one occasion run in parallel.
 	maxParallel = 8
-	// lateMargin is how long a Runner may take to return after a hook's timeout: the command
-	// has its grace, and then its descendants are ended. When the turn ends, the Runner has
-	// cutMargin (C9).
+	// lateMargin bounds the time until a Runner returns after a hook's timeout: the command has its
+	// grace, and then its descendants are ended. When the turn ends, the Runner has cutMargin (C9).
 	lateMargin = 3 * time.Second
 	cutMargin  = 200 * time.Millisecond
 )
@@ -133,7 +132,7 @@ func (s *Set) runAll(ctx context.Context, o *occasion, runs []*execution) ([]res
 	return out, nil
 }
 
-// run runs the hook and records how it ended.
+// run runs the hook and records its end.
 func (r *execution) run(ctx context.Context, slots chan struct{}) response {
 	select {
 	case slots <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// NotePrefix begins a note that has what a hook gives the model.
+// NotePrefix begins a note with a hook's text for the model.
 const NotePrefix = "[From a hook]\n"
 
 // Verdict combines the responses of all hooks of an occasion. The zero Verdict has no effect.

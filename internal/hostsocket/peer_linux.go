@@ -47,10 +47,10 @@ func isSandboxed(socket, pid int) bool {
 	return err != nil || peer.sandboxed() && peer != self
 }
 
-// confinement is what /proc/PID/status reports of a process's confinement.
+// confinement has the fields of /proc/PID/status about a process's confinement.
 type confinement struct{ noNewPrivileges, filters int }
 
-// sandboxed reports whether the process has what every sandboxed command has.
+// sandboxed reports whether the process has the properties of every sandboxed command.
 func (c confinement) sandboxed() bool { return c.noNewPrivileges > 0 && c.filters > 0 }
 
 func confinementOf(process string) (c confinement, err error) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bounded are the rooms whose goroutines run code of tools, servers, hooks, providers,
-// observers and frontends, or read what these send.
+// bounded returns the rooms whose goroutines run code of tools, servers, hooks, providers,
+// observers and frontends, or read their data.
 func bounded() []string {
 	return []string{
 		".", "agent", "internal/assemble", "internal/client", "internal/frontend", "internal/hooks", "internal/hostsocket",
@@ -62,10 +62,10 @@ func unbounded() map[string]string {
 	}
 }
 
-// TestGoroutinesStopPanics: a panic that leaves a goroutine ends the host with all its
-// sessions. What a go statement, WaitGroup.Go, time.AfterFunc or context.AfterFunc starts
-// in these packages begins with scope.Shield or scope.Guard, or does nothing that can
-// panic: it waits, closes, cancels, sends.
+// TestGoroutinesStopPanics: a panic that leaves a goroutine ends the host with all its sessions. A
+// function that a go statement, WaitGroup.Go, time.AfterFunc or context.AfterFunc starts in these
+// packages begins with scope.Shield or scope.Guard, or does nothing that can panic: it waits,
+// closes, cancels, sends.
 func TestGoroutinesStopPanics(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
@@ -132,7 +132,7 @@ func starts(body ast.Node) (list []start) {
 	return list
 }
 
-// shields are the functions that stop a panic of what they are given.
+// shields are the functions that stop a panic of their function argument.
 var shields = []string{"Shield", "Guard", "guarded", "shielded"}
 
 // stopsPanics reports whether the function that is started stops panics, or can have
@@ -154,7 +154,7 @@ func stopsPanics(run ast.Expr) bool {
 
 // holds reports whether a body stops panics, or has only calls that cannot panic.
 func holds(body *ast.BlockStmt) bool {
-	if len(body.List) == 1 { // nothing but what is shielded
+	if len(body.List) == 1 { // nothing but the shielded function
 		if x, ok := body.List[0].(*ast.ExprStmt); ok {
 			if call, ok := x.X.(*ast.CallExpr); ok && stopsPanics(call) {
 				return true
@@ -170,7 +170,7 @@ func holds(body *ast.BlockStmt) bool {
 		switch name := nameOf(call.Fun); {
 		case name == "recover" || slices.Contains(shields, name):
 			shielded = true
-			return false // what it is given
+			return false // the argument
 		case !slices.Contains(plain, name):
 			harmless = false
 		}
@@ -193,7 +193,7 @@ func firstIsShield(body *ast.BlockStmt) bool {
 			if name == "recover" || slices.Contains(shields, name) {
 				return false
 			}
-			// What is done about the panic is our own.
+			// The statements that handle the panic are settle's own.
 			if _, isIf := s.(*ast.IfStmt); !isIf && !slices.Contains(plain, name) {
 				if _, isDefer := s.(*ast.DeferStmt); !isDefer {
 					outside = true

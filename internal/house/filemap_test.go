@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// maxUnnamed is how many files their package comments do not name yet. It only decreases.
+// maxUnnamed is the number of files that their package comments do not name yet. It only decreases.
 const maxUnnamed = 0
 
 // platforms are the systems, and groups of systems, at the end of a file's name.

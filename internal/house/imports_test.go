@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// floors are the rows of DESIGN.md, section 2, from the top. A package may
-// import what is on a lower floor, and what is in its own room: a room is the
-// folder named here with everything below it. Of a name that ends in "/", each
-// folder is a room: no frontend imports another.
+// floors returns the rows of DESIGN.md, section 2, from the top. A package can import packages on
+// lower floors, and packages in its own room: a room is the folder named here with everything below
+// it. If a name ends in "/", each folder in it is a room: no frontend imports another.
 func floors() [][]string {
 	return [][]string{
 		{"cmd", "clients"},
@@ -60,7 +59,7 @@ func floors() [][]string {
 	}
 }
 
-// closed are the rooms that may import of ours only what is named.
+// closed returns the rooms that can import only the named packages of this module.
 func closed() map[string][]string {
 	return map[string][]string{
 		"event":               {},
@@ -112,7 +111,7 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 }
 
-// Users copy what modeltest shows, so its tests keep to the rule as well.
+// Users copy the code that modeltest shows, so its tests keep to the rule as well.
 func TestModeltestStandsAlone(t *testing.T) {
 	for _, s := range sources(t) {
 		ours, _ := s.imports()
@@ -176,8 +175,7 @@ func mayReadEnvironment() map[string]string {
 	}
 }
 
-// A program that embeds settle decides what it sees of the environment: it
-// comes in as a value.
+// A program that embeds settle decides which variables settle sees: they are passed in as values.
 func TestOnlyMainReadsTheEnvironment(t *testing.T) {
 	for _, s := range sources(t) {
 		_, name := room(s.dir)

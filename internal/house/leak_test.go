@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each package's tests count what they leave behind.
+// Each package's tests count their leaks.
 func TestTestsCountLeaks(t *testing.T) {
 	counts := map[string]bool{}
 	for _, s := range sources(t) {
@@ -21,8 +21,8 @@ func TestTestsCountLeaks(t *testing.T) {
 	}
 }
 
-// countsLeaks reports whether the file calls leak.Run in TestMain, or in the
-// Run method of what TestMain runs.
+// countsLeaks reports whether the file calls leak.Run in TestMain, or in the Run method of the
+// value that TestMain runs.
 func countsLeaks(s source) bool {
 	found := false
 	for _, decl := range s.file.Decls {

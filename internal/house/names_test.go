@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// maxWideLines is what is left of older code; it only goes down.
+// maxWideLines is the number of wide lines in older code; it must only decrease.
 const maxWideLines = 2562
 
 const (

@@ -142,7 +142,7 @@ func byNameHere() map[string]string {
 	}
 }
 
-// What was checked is opened through internal/disk, not by its name again.
+// A checked file is opened through internal/disk, not by its name again.
 func TestFilesAreOpenedThroughTheDiskLayer(t *testing.T) {
 	right, used := byNameHere(), map[string]bool{}
 	for _, s := range sources(t) {

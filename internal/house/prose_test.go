@@ -40,7 +40,7 @@ func proseLimits() map[proseKind]float64 {
 // count against the limits.
 const maxSentenceWords = 35
 
-// proseRule is an idiom, and what to write instead.
+// proseRule is an idiom, with its replacement.
 type proseRule struct {
 	name, advice string
 	pattern      *regexp.Regexp

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPublicPackagesShowTheirTypes: what a program outside of this module can
-// import mentions no type that it cannot, neither by an alias nor in a field, a
-// method or a function. Else "go doc" shows a name, and nothing behind it.
+// TestPublicPackagesShowTheirTypes: public packages mention no type that other modules cannot
+// import, neither by an alias nor in a field, a method or a function. Else "go doc" shows a name
+// without its documentation.
 func TestPublicPackagesShowTheirTypes(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || strings.HasPrefix(s.dir, "cmd") || s.dir == "clients" || strings.HasPrefix(s.dir, "internal") ||

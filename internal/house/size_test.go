@@ -51,7 +51,7 @@ func tables(s source, f *ast.FuncDecl) int {
 	return lines
 }
 
-// Each package tells its story.
+// Each package has a package comment.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for _, s := range sources(t) {

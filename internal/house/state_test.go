@@ -121,8 +121,7 @@ func embedded(group *ast.GenDecl) bool {
 	return false
 }
 
-// worksAtStart reports whether the value calls anything but what is cheap and
-// has no effect.
+// worksAtStart reports whether the value calls a function that is not cheap or has an effect.
 func worksAtStart(value ast.Expr) bool {
 	cheap := map[string]bool{
 		"errors.New": true, "fmt.Errorf": true,

@@ -11,12 +11,12 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// otherWords are words for answers and endings that are not those of event/terms.go.
+// otherWords matches words for answers and endings that are not in event/terms.go.
 var otherWords = regexp.MustCompile(`(?i)approved? for (the |this )?session|allow for this session|` +
 	`yes, once|abort turn|edits (files )?without asking|you are asked before|asks? about changes|` +
 	`settle died|"read only"|"allow everything"`)
 
-// otherFolders have no words for people, or those of earlier versions.
+// otherFolders have no words for people, or words of earlier versions.
 var otherFolders = []string{"node_modules", "adr", "e2e", "pictures"}
 
 // Answers, permission modes and endings have the same words for people everywhere.

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// recorder writes down what is done with files that are on the disk, in order.
+// recorder records the operations on files of the disk, in order.
 type recorder struct{ steps []string }
 
 func (r *recorder) wrap(f File) File {
@@ -51,8 +51,8 @@ func (f recorded) Truncate(size int64) error {
 
 var _ io.Closer = recorded{}
 
-// A new log's name is on stable storage before anybody is told that something in
-// it is, and only once.
+// A new log's name is on stable storage before any reader learns that the log has an event, and it
+// is synced only once.
 func TestANewLogIsDurableWithItsName(t *testing.T) {
 	r := &recorder{}
 	l, _ := open(t, Options{Dir: t.TempDir(), Wrap: r.wrap})
@@ -64,8 +64,8 @@ func TestANewLogIsDurableWithItsName(t *testing.T) {
 	closeLog(t, l)
 }
 
-// What is cut from a log is on stable storage, with its name, before it is cut,
-// and the cut is before anything is written behind it.
+// The part that is cut from a log is on stable storage, with its name, before it is cut, and the
+// cut is before anything is written behind it.
 func TestACutIsDurable(t *testing.T) {
 	raw, _ := written(t)
 	dir := place(t, raw[:len(raw)-1])

@@ -14,14 +14,14 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// faultyDisk is a File with faults. It counts what is written and allocated against
-// a capacity, as a disk does.
+// faultyDisk is a File with faults. It counts written and allocated bytes against a capacity, as a
+// disk does.
 type faultyDisk struct {
 	File
 	mu        sync.Mutex
 	capacity  int64 // bytes; 0 is enough
-	size      int64 // end of what was written
-	allocated int64 // end of what is allocated
+	size      int64 // end of the written part
+	allocated int64 // end of the allocated part
 	writes    error // returned by writes, after half of the bytes
 	syncs     error // returned by syncs
 	synced    int
@@ -30,7 +30,7 @@ type faultyDisk struct {
 
 // wrap makes d the disk of the next log that is opened with the options.
 func (d *faultyDisk) wrap(f File) File {
-	if d.File == nil { // else it is a file that keeps what was cut
+	if d.File == nil { // else it is a file that keeps cut bytes
 		d.File = f
 	}
 	return d
@@ -82,7 +82,7 @@ func (d *faultyDisk) Sync() error {
 
 func (d *faultyDisk) SyncName() error { return nil }
 
-// fill takes away what room is left, but what is allocated.
+// fill takes all free space, except the allocated part.
 func (d *faultyDisk) fill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,7 +160,7 @@ func TestBrokenDisk(t *testing.T) {
 				texts(live),
 			)
 
-			// What was written before is whole, and the session goes on.
+			// The earlier events are complete, and the session goes on.
 			again, opened := open(t, Options{Dir: dir})
 			if c.writes != nil && (opened.Damage != "" || again.Seq() != 6) {
 				t.Fatalf("%d events, %+v", again.Seq(), opened)

@@ -169,9 +169,9 @@ func (f *feed) abandon(wake chan struct{}) {
 }
 
 // Events is a subscription: every published event after the cursor, in order, first the existing
-// ones and then new ones. It ends when ctx does, or after the last event of a closed log, or
-// with an error as its last element if the store is unreadable. A cursor beyond the end waits
-// for the events after it. A slow subscriber delays nobody and misses nothing (C17).
+// ones and then new ones. It ends when ctx does, or after the last event of a closed log, or with
+// an error as its last element if the store is unreadable. A cursor beyond the end waits for the
+// events after it. A slow subscriber delays no other goroutine and misses nothing (C17).
 func (l *Log) Events(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) { l.follow(ctx, after, yield) }
 }

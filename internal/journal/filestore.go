@@ -95,7 +95,7 @@ func (s *fileStore) secure(batch []event.Event) error {
 	return nil
 }
 
-// rest frees what an idle store does not need.
+// rest frees resources that an idle store does not need.
 func (s *fileStore) rest() {
 	if cap(s.buf) > keptBuffer {
 		s.buf, s.lengths = nil, nil

@@ -140,7 +140,7 @@ func linger(l *Log) error {
 	return l.Close(context.Background())
 }
 
-// pretend holds the log, and says of itself what the change makes of it.
+// pretend holds the log with a changed identity of the holder, until a line on standard input.
 func pretend(l *Log, change func(*event.Identity)) error {
 	id := proc.Self()
 	change(id)
@@ -187,8 +187,8 @@ func writeForEver(l *Log) error {
 	return l.Err()
 }
 
-// script is a turn in updates that fit any state: what the last writer left
-// open is ended first.
+// script returns a turn in updates that fit any state: first they end the entities that the last
+// writer left open.
 func script() []func(event.State) []event.Event {
 	within := func(data event.Data) func(event.State) []event.Event {
 		return func(s event.State) []event.Event {

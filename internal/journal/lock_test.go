@@ -107,7 +107,7 @@ func TestTakeFromAHolderThatIgnoresTerm(t *testing.T) {
 	}
 }
 
-// A log that was deleted while somebody waited for its lock is not written to.
+// A log that was deleted while a process waited for its lock is not written to.
 func TestLockOfADeletedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s1.log")
 	o := Options{Dir: t.TempDir(), Session: "s1"}
@@ -127,7 +127,7 @@ func TestLockOfADeletedFile(t *testing.T) {
 	}
 }
 
-// A dead host's session opens only after those that inherited its lock have ended.
+// A dead host's session opens only after the processes that inherited its lock have ended.
 func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	dir := t.TempDir()
 	other := start(t, "bequeath", dir, "s1")
@@ -166,8 +166,7 @@ func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	}
 }
 
-// C4: what was shown before a kill -9 is in the log, to the byte, and the log
-// goes on.
+// C4: events that were shown before a kill -9 are in the log, to the byte, and the log goes on.
 func TestKilledWriter(t *testing.T) {
 	dir := t.TempDir()
 	total := 0
@@ -181,7 +180,7 @@ func TestKilledWriter(t *testing.T) {
 		if err := writer.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for writer.lines.Scan() { // what it had shown until it was dead
+		for writer.lines.Scan() { // the events that it had shown before its death
 			if line := writer.lines.Text(); json.Valid([]byte(line)) {
 				shown = append(shown, line)
 			}

@@ -62,7 +62,7 @@ func WithClock(now func() time.Time) Option { return func(l *Log) { l.now = now 
 // WithWriteTimeout sets the time after which a write counts as failed, a minute by default.
 func WithWriteTimeout(d time.Duration) Option { return func(l *Log) { l.writeTimeout = d } }
 
-// WithEpoch sets what [Log.Epoch] returns.
+// WithEpoch sets the result of [Log.Epoch].
 func WithEpoch(epoch uint64) Option { return func(l *Log) { l.epoch = epoch } }
 
 // WithKeep sets a function that receives the state after Close, if the store has all events.
@@ -122,7 +122,7 @@ func (l *Log) accept(f func(event.State) []event.Event) (*receipt, error) {
 		return nil, err
 	}
 	defer l.wakeWriter()
-	patient := true // nobody needs to wait
+	patient := true // no caller needs to wait
 	for i := range events {
 		patient = patient && !events[i].Durable()
 	}

@@ -95,7 +95,7 @@ func (g *gate) letAll(done <-chan struct{}) {
 	}
 }
 
-// collect gathers what a subscription yields until it ends.
+// collect returns all events of a subscription.
 func collect(t testing.TB, events iter.Seq2[event.Event, error]) []event.Event {
 	t.Helper()
 	var out []event.Event
@@ -196,8 +196,8 @@ func TestFloodIsMerged(t *testing.T) {
 	})
 }
 
-// What somebody has seen as event n is not changed by text that comes later,
-// so that a subscription from n continues what was seen.
+// Later text does not change an event that a reader has seen, so that a subscription from its
+// number continues without a gap.
 func TestSeenEventsDoNotChange(t *testing.T) {
 	looks := map[string]func(l *Log, look func(event.State)){
 		"view": (*Log).View,
@@ -332,8 +332,8 @@ func accepted(id string) event.Event {
 	return event.Event{By: "user", Data: event.InputAccepted{Input: id, Text: "go"}}
 }
 
-// An update is a whole: where one of its events is refused, none is in the log,
-// what it began is not begun, and the log goes on.
+// An update is atomic: if one of its events is refused, none is in the log, the entities that it
+// starts do not exist, and the log goes on.
 func TestRefusedUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewMemory("s1")
@@ -363,8 +363,7 @@ func TestRefusedUpdate(t *testing.T) {
 	})
 }
 
-// A refused update leaves what waits for the writer as it is, and joins
-// nothing to it.
+// A refused update does not change the events that wait for the writer, and joins nothing to them.
 func TestRefusedUpdateAfterADelta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewMemory("s1")
@@ -435,7 +434,7 @@ func TestFailedStore(t *testing.T) {
 	})
 }
 
-// What was never stored stays readable while the log lives, however much it is.
+// Events that were never stored stay readable while the log lives, regardless of their number.
 func TestFailedStoreKeepsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -497,8 +496,8 @@ func TestHangingWriteFailsTheLog(t *testing.T) {
 	})
 }
 
-// Where there is no room, endings are written all the same, and of deltas the
-// place, so that what is stored has no gap.
+// Without space, endings are still written, and only the numbers of deltas, so that the stored log
+// has no gap.
 func TestTightStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -646,7 +645,7 @@ func TestUnreadableStoreEndsTheSubscription(t *testing.T) {
 	})
 }
 
-// forgetful is a Store that loses what it is given.
+// forgetful is a Store that loses all events.
 type forgetful struct{ memory }
 
 func (*forgetful) Append([]event.Event, Sync) error { return nil }

@@ -49,8 +49,8 @@ func BenchmarkLongOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkLongAppend is what changes of a session with a history take: an update
-// of a single event, and one of several.
+// BenchmarkLongAppend measures updates of a session with a long history: of one event, and of
+// several.
 func BenchmarkLongAppend(b *testing.B) {
 	for _, n := range longs() {
 		dir, _ := longDir(b, n)

@@ -20,8 +20,7 @@ func (m *memory) all() (out []event.Event) {
 	return out
 }
 
-// TestMemoryKeepsEveryEvent: what readers get is what was written, whether or not
-// the item has ended meanwhile.
+// TestMemoryKeepsEveryEvent: readers receive the written events, also after an item has ended.
 func TestMemoryKeepsEveryEvent(t *testing.T) {
 	var m memory
 	var want []event.Event
@@ -32,7 +31,7 @@ func TestMemoryKeepsEveryEvent(t *testing.T) {
 			case 7: // the ending does not have it
 				d.Text = "something else"
 				e.Data = d
-			case 9: // it does not share what the others do
+			case 9: // it does not share the text of the others
 				e.By = "somebody"
 			case 11:
 				e.Volatile = true

@@ -125,7 +125,7 @@ func withoutSync(f File) File { return quick{f} }
 func (quick) Sync() error     { return nil }
 func (quick) SyncName() error { return nil }
 
-// C20: a log that is torn anywhere opens with what is whole.
+// C20: a log that is torn anywhere opens with its complete records.
 func TestTornAtEveryByte(t *testing.T) {
 	raw, starts := written(t)
 	dir := t.TempDir()
@@ -211,7 +211,7 @@ func TestDamageIsKeptAnew(t *testing.T) {
 	}
 }
 
-// What Open refuses, it leaves as it is, and says what to do.
+// Open does not change a log that it refuses, and its error has advice.
 func TestRefusals(t *testing.T) {
 	raw, starts := written(t)
 	newer := []byte(`{"v":99,"session":"s1","seq":1,"at":"2026-01-01T00:00:00Z","kind":"session.opened","data":{}}`)

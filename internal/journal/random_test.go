@@ -43,7 +43,7 @@ func (s *slow) Append(batch []event.Event, sync Sync) error {
 // has reports whether the event is stored.
 func (s *slow) has(seq uint64) bool { _, ok := s.at(seq - 1); return ok }
 
-// plan is what a random run does.
+// plan is the sequence of actions of a random run.
 type plan struct {
 	delay  time.Duration
 	failAt int
@@ -51,7 +51,7 @@ type plan struct {
 	steps  []action
 }
 
-// action is one step; kind decides what the numbers mean.
+// action is one step; the meaning of the numbers depends on kind.
 type action struct {
 	kind string
 	n    int
@@ -77,7 +77,7 @@ func drawPlan(t *rapid.T) plan {
 	return p
 }
 
-// subscriber records what it sees, and what it should not have.
+// subscriber records the events that it receives, and errors in them.
 type subscriber struct {
 	from  uint64
 	lag   time.Duration
@@ -107,7 +107,7 @@ func (s *subscriber) run(ctx context.Context, l *Log, store *slow) {
 	}
 }
 
-// run plays the plan and returns what is wrong.
+// run plays the plan and returns the first error.
 func (p plan) run(t *testing.T) error {
 	store := &slow{delay: p.delay, failAt: p.failAt, err: p.err}
 	l := New(store, event.State{Session: "s1"})
@@ -162,7 +162,7 @@ func (p plan) run(t *testing.T) error {
 	return errors.Join(failed, p.check(t, l, store, subscribers, text.String()))
 }
 
-// flood is one delta, or what has to come before there can be one.
+// flood returns a delta, or the events that must precede one.
 func flood(s event.State, i int, text *strings.Builder) []event.Event {
 	turn := s.Running()
 	switch {
@@ -186,7 +186,7 @@ func flood(s event.State, i int, text *strings.Builder) []event.Event {
 	return []event.Event{e}
 }
 
-// check compares what was seen, stored and folded.
+// check compares the received, stored and folded events.
 func (p plan) check(t *testing.T, l *Log, store *slow, subscribers []*subscriber, text string) error {
 	all := collect(t, l.Events(t.Context(), 0))
 	var state event.State

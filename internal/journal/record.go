@@ -19,7 +19,7 @@ import (
 // Records have the sequence numbers 1, 2, 3, …, so that a reader counts records that it does not
 // decode.
 
-// class is what opening needs about a record without decoding it.
+// class is the kind of a record. The opening needs it for records that it does not decode.
 type class byte
 
 const (

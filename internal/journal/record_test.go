@@ -57,7 +57,7 @@ type readerAt func(p []byte, off int64) (int, error)
 
 func (f readerAt) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
 
-// FuzzRecord: what is written is read.
+// FuzzRecord: a written record is read unchanged.
 func FuzzRecord(f *testing.F) {
 	f.Add("text", "t000001")
 	f.Add("\xff\n\x00\u2028", "")
@@ -89,8 +89,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzSurvey: any bytes make a log or are cut, and what is left of them is a
-// log again.
+// FuzzSurvey: any bytes make a log or are cut, and the rest is a log again.
 func FuzzSurvey(f *testing.F) {
 	raw, starts := written(f)
 	head := len(header(formatVersion))

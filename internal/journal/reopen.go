@@ -22,7 +22,7 @@ func (l *Log) Reopen() error {
 	if store == nil {
 		return err
 	}
-	err = store.Reopen(last) // by the caller, so that a hanging disk delays nobody else
+	err = store.Reopen(last) // by the caller, so that a hanging disk delays no other goroutine
 	r, err := l.endReopen(err)
 	if r == nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// C4: a log that was replaced under its name, as rsync and restores do it, is
-// not written to under no name. What it had is kept beside the new one.
+// C4: a log that was replaced under its name, as by rsync and restores, receives no more events
+// under any name. Its events are kept beside the new log.
 func TestReplacedLog(t *testing.T) {
 	dir := t.TempDir()
 	l, opened := open(t, Options{Dir: dir})
@@ -45,8 +45,7 @@ func TestReplacedLog(t *testing.T) {
 	closeLog(t, again)
 }
 
-// An event that no record can have is refused alone: what comes after it is
-// written.
+// An event that no record can have is refused alone: later events are written.
 func TestEventThatCannotBeEncoded(t *testing.T) {
 	dir := t.TempDir()
 	l, _ := open(t, Options{Dir: dir})

@@ -18,8 +18,8 @@ func snapshotOptions(dir string) Options {
 	return Options{Dir: dir, Session: "s1", snapshotEvery: 1, snapshotLeast: 1, Wrap: withoutSync}
 }
 
-// chunksWritten is how many chunks the snapshot of such a session has: one for its
-// opening and one for each turn.
+// chunksWritten is the number of chunks in the snapshot of such a session: one for its opening and
+// one for each turn.
 const chunksWritten = 4
 
 // snapshotted writes a session of three turns, and a fourth that its writer did not
@@ -93,7 +93,8 @@ func chunksOf(t *testing.T, dir string) (ends []int) {
 	}
 }
 
-// opensRight: whatever is beside it, the log opens to what all its events fold to.
+// opensRight checks that the log opens to the state that all its events fold to, regardless of the
+// snapshot beside it.
 func opensRight(t *testing.T, dir string) {
 	t.Helper()
 	blocked := isBlocked(dir)
@@ -286,8 +287,8 @@ func TestSnapshotsOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestDamageBehindASnapshot: what it spares the opening to read may be damaged.
-// Whoever reads it is told, and the next opening cuts it, as without a snapshot.
+// TestDamageBehindASnapshot: the part of a log that a snapshot spares the opening can be damaged. A
+// reader of the part receives an error, and the next opening cuts it, as without a snapshot.
 func TestDamageBehindASnapshot(t *testing.T) {
 	dir := snapshotted(t)
 	path := filepath.Join(sessionsDir(dir), "s1"+logSuffix)
@@ -324,7 +325,7 @@ func TestDamageBehindASnapshot(t *testing.T) {
 	opensRight(t, dir)
 }
 
-// TestCompactEvents: what is rare in an event is not lost.
+// TestCompactEvents: rare fields of an event are not lost.
 func TestCompactEvents(t *testing.T) {
 	one, ms := 1, int64(2)
 	head := event.Event{V: event.Version, Session: "s1", Turn: "t1", Attempt: "a1", Item: "i1", By: "user"}

@@ -13,7 +13,7 @@ import (
 func (s *fileStore) quietly() { s.snapshotAfter(s.snapshotEvery) }
 
 // snapshotAfter extends the snapshot if no turn runs and the log has grown by so many bytes. On
-// failure it removes the snapshot, which is optional and can be what the disk has no space for.
+// failure it removes the snapshot, which is optional and may be too large for the disk.
 func (s *fileStore) snapshotAfter(bytes int64) {
 	if s.reserve.turn || s.failed || s.size-s.covered.off < bytes {
 		return

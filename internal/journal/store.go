@@ -19,7 +19,7 @@ type Store interface {
 	// Read returns the events after the cursor, in order, up to the current end. It can return
 	// events of an Append that has not returned yet.
 	Read(ctx context.Context, after uint64) iter.Seq2[event.Event, error]
-	// Close releases what the store holds.
+	// Close releases the resources of the store.
 	Close() error
 }
 

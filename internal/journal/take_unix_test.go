@@ -46,8 +46,8 @@ func TestTakeOneSessionOfAHost(t *testing.T) {
 	}
 }
 
-// C23: what would end with the session is not ended, nor is what is not proved
-// to be its host. Whoever wants the session is told what to do.
+// C23: settle does not end a process whose end would end other sessions, or that it cannot identify
+// as the session's host. The error has the command that ends it.
 func TestTakeSignalsNobodyElse(t *testing.T) {
 	for role, want := range map[string]string{
 		"crowd":     `would end with session "s2"; nothing was signalled`,
@@ -133,7 +133,7 @@ func TestTakeFromAnotherContainer(t *testing.T) {
 	}
 }
 
-// Who was asked to end gets the whole grace for it.
+// A process that was asked to end gets the whole grace for it.
 func TestTakeGrace(t *testing.T) {
 	dir := t.TempDir()
 	other := start(t, "linger", dir, "s1")

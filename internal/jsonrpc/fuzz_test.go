@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// echo answers every request at once, and counts what it is told.
+// echo answers every request at once, and counts requests and notifications.
 type echo struct{ requests, notifications int }
 
 func (e *echo) Handle(_ context.Context, r *jsonrpc.Request) {

@@ -24,7 +24,7 @@ func NewLineReader(in io.Reader, limit int) *LineReader {
 // Line is a line without the white space around it.
 type Line struct {
 	Text []byte
-	// Cut says that the line is longer than the limit: Text is its beginning,
+	// Cut reports that the line is longer than the limit: Text is its beginning,
 	// and the rest was skipped.
 	Cut bool
 }

@@ -53,7 +53,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// What was read before the input failed is a line; then comes the error.
+// The data before a failed read are a line; then comes the error.
 func TestReaderFails(t *testing.T) {
 	r := jsonrpc.NewLineReader(iotest.TimeoutReader(iotest.HalfReader(strings.NewReader("one\ntwo"))), 90)
 	var got []string

@@ -73,7 +73,7 @@ func expected(t reflect.Type) string {
 	}
 }
 
-// article puts an article before what package json calls a value.
+// article puts an article before package json's name of a value.
 func article(value string) string {
 	switch value {
 	case "bool":

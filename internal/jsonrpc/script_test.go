@@ -48,7 +48,7 @@ type script struct {
 	out  *gate
 	mark string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	handled  []string
 	requests map[string]*request
 	sent     map[string]*sending
@@ -64,9 +64,9 @@ type sending struct {
 	result string
 }
 
-// gate is a writer that blocks or fails when told to.
+// gate is a writer that blocks or fails on request.
 type gate struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	wait   *sync.Cond
 	closed bool // blocks
 	err    error
@@ -187,7 +187,7 @@ func (s *script) step(step string) error {
 	return nil
 }
 
-// next takes what the handler was told next.
+// next returns the next call of the handler.
 func (s *script) next() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 const (
 	// maxEntry bounds the stored entry of a server in bytes.
 	maxEntry = 256 << 10
-	// expiryMargin is how long before its expiry a token counts as expired.
+	// expiryMargin is the time before its expiry at which a token counts as expired.
 	expiryMargin = 10 * time.Second
 )
 

@@ -112,8 +112,9 @@ func joinReasons(reasons ...string) string {
 	return strings.Join(slices.DeleteFunc(reasons, func(why string) bool { return why == "" }), "; ")
 }
 
-// dangerFirst begins the reason of a question that no rule decides with what the command destroys: the
-// same reason in a sandbox and without one. What the parts that a rule allows destroy is no reason.
+// dangerFirst begins the reason of a question that no rule decides with the destructive effect of
+// the command: the same reason in a sandbox and without one. Destructive parts that a rule allows
+// are no reason.
 func (c *toolCall) dangerFirst(verdicts []verdict, j *settle.Judgement) {
 	if c.tool != "shell" || len(c.Command) > maxCommand || j.Rule != byDefault {
 		return
@@ -159,9 +160,9 @@ func (p *Policy) nameFailures(c toolCall, j *settle.Judgement) {
 	}
 }
 
-// namePrograms names the programs of a call outside of the sandbox that sandboxed commands
-// can change. A rule that allows "git *" means the system's git: where another file stands
-// in for it, somebody is asked.
+// namePrograms names the programs of a call outside of the sandbox that sandboxed commands can
+// change. A rule that allows "git *" means the system's git: if another file replaces it, the call
+// needs a question.
 func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 	var list []string
 	for _, e := range c.effects {

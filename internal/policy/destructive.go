@@ -10,7 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/policy/effects"
 )
 
-// maxOperands is how many files one rm can name before it counts as a deletion of many.
+// maxOperands is the number of files that one rm can name before it counts as a deletion of many
+// files.
 const maxOperands = 10
 
 // destructive returns all reasons why a script deletes or overwrites many files, rewrites the
@@ -142,7 +143,7 @@ var gitDestroysTable = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// harmlessGitOptions make git only show what it would do, or end a rebase without effect.
+// harmlessGitOptions limit git to showing its plan, or end a rebase without effect.
 var harmlessGitOptions = sync.OnceValue(func() []string {
 	return []string{"-n", "--dry-run", "--help", "-h", "--abort"}
 })
@@ -188,7 +189,7 @@ func isOption(a, word string) bool {
 	return a == word
 }
 
-// gitReason says what git destroys.
+// gitReason returns the reason why a git command is destructive.
 func gitReason(name, word string) string {
 	what := strings.TrimSpace("git " + name + " " + word)
 	switch name {

@@ -30,7 +30,7 @@ func spellings(t *testing.T) (list []string) {
 	return list
 }
 
-// files is how many files the folder docs of a test has.
+// files is the number of files in the folder docs of a test.
 const files = 12
 
 // docsFolder makes a directory with a folder of files, which a repository has if added.
@@ -75,7 +75,7 @@ func bash(t *testing.T, dir, script string) {
 	}
 }
 
-// unchanged is how many of the files are as they were.
+// unchanged returns the number of unchanged files.
 func unchanged(dir string) (n int) {
 	for i := range files {
 		data, err := os.ReadFile(filepath.Join(dir, "docs", strconv.Itoa(i+1)+".md"))
@@ -115,7 +115,7 @@ func TestDestructiveReasonComesFirst(t *testing.T) {
 	}
 }
 
-// What a rule allows is no reason, and the other parts of the script still are.
+// A part that a rule allows is no reason, and the other parts of the script still are.
 func TestDestructiveReasonsOfPartlyAllowedScripts(t *testing.T) {
 	dir := newCalmDir(t)
 	const rm, push = "rm -r deletes folders with all that is in them", "changes the repository that it pushes to"

@@ -194,8 +194,8 @@ func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 	return calls
 }
 
-// keptGit reports whether the repository around a directory is read-only in the sandbox:
-// every repository is, except those that are completely inside the working directory.
+// keptGit reports whether the repository around a directory is read-only in the sandbox: every
+// repository is, except repositories that are completely inside the working directory.
 func (p *Policy) keptGit(w workspace, dir string) bool {
 	real, err := disk.Resolve(dir)
 	if p.config.Opaque || err != nil || !disk.Within(w.real, real) {

@@ -27,7 +27,7 @@ const gitOptions = `
 --attr-source --repo --recurse-submodules --to-command
 `
 
-// gitLetters are the short options of the same kind, by subcommand; "git" has those before
+// gitLetters are the short options of the same kind, by subcommand; "git" has the options before
 // the subcommand.
 const gitLetters = `
 git:c clone:uc commit:Ft tag:F notes:F merge:F commit-tree:F rebase:x archive:o format-patch:oO
@@ -36,8 +36,8 @@ mergetool:t diff:O log:O show:O diff-tree:O diff-index:O diff-files:O whatchange
 diagnose:o submodule--helper:c
 `
 
-// gitPrograms are subcommands that run a program of their operands or of a configuration
-// that they change or name. Those with words do so only with one of the words.
+// gitPrograms are subcommands that run a program of their operands or of a configuration that they
+// change or name. A subcommand with words does so only with one of the words.
 const gitPrograms = `
 config daemon instaweb filter-branch filter-repo difftool mergetool send-email for-each-repo
 remote-ext upload-pack receive-pack upload-archive http-backend
@@ -81,7 +81,7 @@ var thisMachine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:(?:[a-z+]+://)?(?:[^@/]*@)?(?:localhost|127\.[0-9.]+|\[?::1\]?|0\.0\.0\.0)[:/])`)
 })
 
-// risk is a word of a git command, and what it does.
+// risk is a word of a git command, and its effect.
 type risk struct{ word, what string }
 
 // risks returns the words that make git use a program, a file or a repository in a place

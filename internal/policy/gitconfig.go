@@ -49,7 +49,7 @@ func withoutCredential(line []byte) []byte {
 	name, value, _ := strings.Cut(string(variable), "=")
 	switch {
 	case p.name.MatchString(strings.TrimSpace(name)), p.value.MatchString(value),
-		p.value.MatchString(name): // a comment, or what git could read in another way
+		p.value.MatchString(name): // a comment, or a line that git could read in another way
 		return append(slices.Clip(head), '\n')
 	case bytes.Equal(shown, joined):
 		return line
@@ -82,7 +82,7 @@ func (s *search) addConfig(path string) {
 	}
 }
 
-// Configs returns those of some files, absolute and without links, that are git configurations
+// Configs returns the files among paths, absolute and without links, that are git configurations
 // with credentials, and remembers them.
 func (s *SecretFiles) Configs(paths ...string) ([]string, error) {
 	s.mu.Lock()
@@ -96,9 +96,9 @@ func (s *SecretFiles) Configs(paths ...string) ([]string, error) {
 	return search.configs, s.remember(search.configs, true)
 }
 
-// Contents returns, for those of the files that are git configurations, what a command can read
-// instead: git needs the file, without its credentials. A file that a secret name was found for
-// stays secret, also where a command has moved it to the place of a configuration.
+// Contents returns, for each file that is a git configuration, the content that a command can read
+// instead: git needs the file, without its credentials. A file that was found by a secret name
+// stays secret, also if a command has moved it to the place of a configuration.
 func (s *SecretFiles) Contents(paths []string) map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

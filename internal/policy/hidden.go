@@ -27,9 +27,9 @@ const (
 	maxRestarts = 40
 )
 
-// SecretFiles finds the files and folders whose names indicate secrets. What it has found
-// once stays secret: a command can rename the folders above a file, but not the file itself.
-// It caches unchanged folders. It is safe for concurrent use.
+// SecretFiles finds the files and folders whose names indicate secrets. A file that it has found
+// once stays secret: a command can rename the folders above a file, but not the file itself. It
+// caches unchanged folders. It is safe for concurrent use.
 type SecretFiles struct {
 	mu      sync.Mutex // guards the fields below
 	known   map[string]listing
@@ -40,9 +40,9 @@ type SecretFiles struct {
 	log     *slog.Logger            // may be nil
 }
 
-// secretKind says what is secret in a file.
+// secretKind describes the secret part of a file.
 type secretKind struct {
-	config bool // the credentials of a git configuration, and not all
+	config bool // the credentials of a git configuration, not the whole file
 }
 
 // listing is the relevant content of a folder.
@@ -63,10 +63,10 @@ type TooManyError struct{ What string }
 
 func (e *TooManyError) Error() string { return "cannot find the files with secrets: " + e.What }
 
-// Below returns the secret files below folders, absolute and without links: files with a
-// secret name, targets of links with a secret name, git configurations with credentials (see
-// Contents), and files that were found before. It leaves out granted paths, except those of
-// files that were found before. granted can be nil.
+// Below returns the secret files below folders, absolute and without links: files with a secret
+// name, targets of links with a secret name, git configurations with credentials (see Contents),
+// and files that were found before. It leaves out granted paths, except paths of files that were
+// found before. granted can be nil.
 func (s *SecretFiles) Below(granted func(path string) bool, roots ...string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,8 +334,8 @@ func (s *search) holdsRoot(path string) bool {
 	return slices.ContainsFunc(s.roots, func(root string) bool { return disk.Within(path, root) })
 }
 
-// leadsToRoot reports whether a searched folder is below the path. What is secret in such a folder
-// depends on the roots, so that no other search can use its listing.
+// leadsToRoot reports whether a searched folder is below the path. The secrets in such a folder
+// depend on the roots, so that no other search can use its listing.
 func (s *search) leadsToRoot(path string) bool {
 	return slices.ContainsFunc(s.roots, func(root string) bool { return root != path && disk.Within(path, root) })
 }

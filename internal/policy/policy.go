@@ -28,8 +28,9 @@ type Mode struct {
 	Unasked string
 	// Sandbox is the sandbox of the protocol's mode; empty for the configured sandbox.
 	Sandbox event.Sandbox
-	// Plan allows only what changes nothing, until a person accepts a plan: rules and approvals
-	// that allow have no effect, and no call that could change something is asked about.
+	// Plan allows only calls that change nothing, until a person accepts a plan: rules and
+	// approvals that allow have no effect, and no call that could change something needs a
+	// question.
 	Plan   bool
 	Extent Extent
 }

@@ -188,7 +188,7 @@ func TestDetailOfChanges(t *testing.T) {
 	}
 }
 
-// An approval for the session covers exactly what it states.
+// An approval for the session covers exactly its stated scope.
 func TestCovers(t *testing.T) {
 	dir := newDir(t)
 	type args = map[string]any
@@ -214,8 +214,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// An approval of a call outside of the sandbox covers no later call: a sandboxed command can
-// change what the same words run. The question names the files that the call names.
+// An approval of a call outside of the sandbox covers no later call: a sandboxed command can change
+// the program that the same words run. The question names the files that the call names.
 func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 	dir := newCalmDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "build.sh"), nil, 0o700); err != nil {
@@ -264,8 +264,9 @@ func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 	}
 }
 
-// The question about a call outside of the sandbox begins with that. What the sandbox would have
-// confined is no reason; what would be asked about in the sandbox as well is one.
+// The question about a call outside of the sandbox begins with that reason. Effects that the
+// sandbox would have confined are no reason; effects that need a question in the sandbox as well
+// are one.
 func TestOutsideIsTheFirstReason(t *testing.T) {
 	dir := newCalmDir(t)
 	p := newPolicy(t, dir, policy.Config{

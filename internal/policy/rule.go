@@ -28,7 +28,7 @@ type rule struct {
 	ofMode bool
 }
 
-// match is whether a rule applies to an effect.
+// match is the result of matching a rule with an effect.
 type match int
 
 const (
@@ -220,9 +220,8 @@ func (r rule) covers(p place) bool {
 
 func matches(glob, text string) bool { return text != "" && doublestar.MatchUnvalidated(glob, text) }
 
-// allows reports whether a rule that allows applies to the effect. A wide pattern applies
-// neither outside the working directory nor to secret or guarded files: a pattern must name
-// those.
+// allows reports whether a rule that allows applies to the effect. A wide pattern applies neither
+// outside the working directory nor to secret or guarded files: a pattern must name such files.
 func (r rule) allows(c toolCall, e effect) bool {
 	isPath := e.place.named != ""
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // shellWord is a word as the shell passes it to a command.
 type shellWord struct {
-	text string // without quotes; "$" stands for what is not known before it runs
+	text string // without quotes; "$" replaces parts that are not known before it runs
 	// wide reports that the shell can expand it to several words.
 	wide bool
 	// unknown reports that a part of it is not known.
@@ -36,7 +36,8 @@ type shellScript struct {
 	loops  bool // it has a loop
 	feeds  bool // it can give text to a shell, which then runs it
 	depth  int
-	// reasons are why commands of the script destroy, and operands the words of these commands.
+	// reasons are the reasons why commands of the script are destructive, and operands the words of
+	// these commands.
 	reasons, operands []string
 }
 
@@ -235,7 +236,7 @@ func unescaped(text string, quoted bool) string {
 func (s *shellScript) judge() {
 	for _, c := range s.calls {
 		for _, word := range c.Args {
-			syntax.SplitBraces(word) // after the walk, which does not know what it makes
+			syntax.SplitBraces(word) // after the walk, which does not know the resulting words
 		}
 		for choice := range maxValues {
 			words := s.words(c.CallExpr, choice)
@@ -267,7 +268,7 @@ func (s *shellScript) because(why string, operands ...shellWord) bool {
 	return true
 }
 
-// command judges a command, and those that its words start.
+// command judges a command, and the commands that its words start.
 func (s *shellScript) command(words []shellWord) {
 	if len(words) == 0 {
 		return

@@ -31,7 +31,7 @@ func looksSecret(name string) bool {
 	return secretPath().MatchString(name) && !publicPath().MatchString(name)
 }
 
-// copySuffix matches what editors, backups and settle itself append to the name of a copy.
+// copySuffix matches suffixes that editors, backups and settle itself append to the name of a copy.
 var copySuffix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`(?:~|\.(?:sw[a-p]|bak|backup|old|orig|save|tmp|lock|gpg|asc|(?:[0-9]+\.)?settle-changed|[0-9]{2,})|-quarantined-[0-9]+)+$`,
@@ -120,7 +120,7 @@ func (p place) ofRepository() bool {
 		return true
 	}
 	if !p.inside {
-		return false // it is asked about in any case
+		return false // the call needs a question in any case
 	}
 	at := p.real
 	for range strings.Count(p.rel, "/") + 1 {

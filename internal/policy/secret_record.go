@@ -26,9 +26,9 @@ type secretRecord struct {
 	Config  bool   `json:"config,omitempty"`
 }
 
-// Keep has the search begin with what earlier sessions found, and record what it finds, in a file.
-// It must precede all other calls. A record that cannot be used is empty; the log, which can be
-// nil, says so.
+// Keep has the search begin with the files that earlier sessions found, and record the found files
+// at path. It must precede all other calls. A record that cannot be used is empty, which Keep
+// reports to the log; the log can be nil.
 func (s *SecretFiles) Keep(path string, log *slog.Logger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,8 @@ func (s *SecretFiles) add(id identity, kind secretKind) bool {
 	return true
 }
 
-// write records the found files, with those that another session has recorded meanwhile.
+// write records the found files, together with the files that other sessions have recorded in the
+// meantime.
 func (s *SecretFiles) write() {
 	if s.path == "" {
 		return

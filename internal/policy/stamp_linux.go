@@ -27,8 +27,8 @@ func (s stamp) sameFolder(t stamp) bool {
 	return s.device == t.device && s.inode == t.inode
 }
 
-// identity identifies a file under each of its names. Its birth tells it from a later file
-// with the same inode number.
+// identity identifies a file under each of its names. Its birth time distinguishes it from a later
+// file with the same inode number.
 type identity struct {
 	device, inode uint64
 	birth         unix.StatxTimestamp

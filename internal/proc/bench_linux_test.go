@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// BenchmarkBare is what BenchmarkCall is to be held against.
+// BenchmarkBare measures a command without settle, as the baseline of BenchmarkCall.
 func BenchmarkBare(b *testing.B) {
 	for b.Loop() {
 		if err := exec.Command("sh", "-c", "true").Run(); err != nil {
@@ -74,8 +74,8 @@ func BenchmarkCallsAtOnce(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(bare), "x-bare-wall")
 }
 
-// BenchmarkSandboxedCall is a command in each kind of sandbox, and by how much the median is
-// more than that of one without.
+// BenchmarkSandboxedCall measures a command in each kind of sandbox, and the difference of its
+// median from a command without a sandbox.
 func BenchmarkSandboxedCall(b *testing.B) {
 	if err := Confines(); err != nil {
 		b.Fatal(err)
@@ -97,7 +97,7 @@ func BenchmarkSandboxedCall(b *testing.B) {
 	policies := []*sandbox.Policy{nil, &reading, &readingAlone, &workspace, &workspaceAlone}
 	times := make([][]time.Duration, len(policies))
 	for b.Loop() {
-		for _, i := range rand.Perm(len(policies)) { // the machine's load is the same for all, and so is what others left to clean up
+		for _, i := range rand.Perm(len(policies)) { // all policies share the machine's load and pending cleanup
 			from := time.Now()
 			run(policies[i])
 			times[i] = append(times[i], time.Since(from))
@@ -141,7 +141,7 @@ func cpu() time.Duration {
 	return total
 }
 
-// BenchmarkSupervisorMemory reports what a supervisor has for itself.
+// BenchmarkSupervisorMemory reports the private memory of a supervisor.
 func BenchmarkSupervisorMemory(b *testing.B) {
 	var private int
 	for b.Loop() {

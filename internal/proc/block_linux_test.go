@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The block is what others see.
+// TestFindBlock: the block has the arguments and the environment that other processes read in
+// /proc.
 func TestFindBlock(t *testing.T) {
 	b, err := FindBlock()
 	if err != nil {

@@ -28,9 +28,9 @@ var loadingOption = sync.OnceValue(func() *regexp.Regexp {
 		`[=\s]*[^/=\s]`)
 })
 
-// TrustedEnv returns the environment of a program that settle starts outside of a sandbox
-// for itself. PATH is the [TrustedPath]. No other variable leads to a folder that commands
-// can change: interpreters, loaders and many programs run what they find there.
+// TrustedEnv returns the environment of a program that settle starts outside of a sandbox for
+// itself. PATH is the [TrustedPath]. No other variable leads to a folder that commands can change:
+// interpreters, loaders and many programs run files that they find there.
 func TrustedEnv(env []string) []string {
 	trusted := make([]string, 0, len(env))
 	for _, entry := range env {
@@ -73,8 +73,8 @@ func isPath(name string) bool {
 	return name == "PATH" || os.PathListSeparator == ';' && strings.EqualFold(name, "PATH")
 }
 
-// trustedValue returns what a variable can have for a program outside of the sandbox; false
-// if the variable must be omitted.
+// trustedValue returns the value of a variable for a program outside of the sandbox; false if the
+// variable must be omitted.
 func trustedValue(name, value string) (string, bool) {
 	has := func(names string) bool { return slices.Contains(strings.Fields(names), name) }
 	loads := has(loadVariables)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A program that a person works with runs to its end, which is told.
+// A foreground program runs to its end, and Attend returns the end.
 func TestAttend(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{"PATH=" + os.Getenv("PATH")}

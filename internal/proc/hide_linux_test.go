@@ -56,7 +56,7 @@ func hidingKinds(t *testing.T) map[string]sandbox.Policy {
 	return kinds
 }
 
-// What is hidden cannot be opened by any name, and all that is beside it can.
+// A hidden file cannot be opened by any name, and all files beside it can.
 func TestSandboxHidesFiles(t *testing.T) {
 	const steal = `cat .env link b?d/key b*/key sub/server.pem .ssh/id_x sub/../.env $PWD/.env /proc/self/cwd/.env; cat <.env; ln .env hard && cat hard; ln -s .env soft; cat soft
 mv .env moved; cat moved; mv sub/server.pem sub/deep/; cat sub/deep/server.pem; mv sub under; cat under/server.pem; cp .env copy; tar cf - . ; grep -r SECRET .; chmod 600 .env; dd if=.env`

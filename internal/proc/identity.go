@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Presence is what is known about a process with a recorded identity.
+// Presence is the known state of a process with a recorded identity.
 type Presence string
 
 // The states.

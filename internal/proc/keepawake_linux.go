@@ -11,9 +11,9 @@ import (
 // wakeDelay is the time after which a supervisor wakes a stopped host.
 const wakeDelay = 500 * time.Millisecond
 
-// KeepAwake lets supervisors continue this process if another process stops it, such as a
-// command with "kill -STOP": otherwise nothing could end (C9). A program that a terminal may
-// stop catches those signals and calls [Pause].
+// KeepAwake lets supervisors continue this process if another process stops it, such as a command
+// with "kill -STOP": otherwise nothing could end (C9). A program that a terminal may stop catches
+// the terminal's stop signals and calls [Pause].
 func KeepAwake() { host.awake.Store(true) }
 
 // Pause stops this process until it is continued, which no supervisor does. Like SIGTSTP, it has

@@ -123,8 +123,8 @@ func outerPID(child int) (int, error) {
 	return 0, errors.New("cannot find the command's number: the kernel does not say it")
 }
 
-// killThrough signals exactly the process that was read, whatever its number in this namespace
-// is: a descriptor of its /proc directory identifies it (pidfd_send_signal(2)).
+// killThrough signals exactly the process that was read, for any PID that it has in this namespace:
+// a descriptor of its /proc directory identifies it (pidfd_send_signal(2)).
 func killThrough(n node, sig unix.Signal) error {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(n.pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

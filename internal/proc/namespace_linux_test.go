@@ -30,7 +30,7 @@ func alone(t *testing.T, script string) (Spec, bool) {
 	return spec, true
 }
 
-// C22: such a command finds its own processes, what watches it, and no others.
+// C22: such a command sees its own processes, its watching process, and no others.
 func TestOwnProcessesAreTheOnlyOnes(t *testing.T) {
 	spec, ok := alone(t, `sleep 1000 & echo "own $! self $$"; cat /proc/[0-9]*/comm; echo end; wait`)
 	if !ok {
@@ -59,8 +59,7 @@ func TestOwnProcessesAreTheOnlyOnes(t *testing.T) {
 	}
 }
 
-// C7, C23: what is reported has the host's numbers, and all that the command has started
-// ends, wherever it went.
+// C7, C23: reported PIDs are the host's, and all processes that the command has started end.
 func TestOwnProcessesEnd(t *testing.T) {
 	spec, ok := alone(
 		t,
@@ -88,7 +87,7 @@ func TestOwnProcessesEnd(t *testing.T) {
 	}
 }
 
-// What a command leaves behind is named by the host's numbers, and goes on until it is
+// The remaining processes of a command are reported with the host's PIDs, and run until they are
 // ended.
 func TestOwnProcessesLeft(t *testing.T) {
 	spec, ok := alone(t, "setsid sleep 1000 & echo left")

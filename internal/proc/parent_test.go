@@ -39,7 +39,7 @@ func dyingParent() int {
 	return 0
 }
 
-// watchingChild prints what becomes of its parent.
+// watchingChild prints the end of its parent.
 func watchingChild() int {
 	gone := make(chan error, 1)
 	defer Parent(func(err error) { gone <- err })()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestJobsWithoutSupervisors: what is left of a command ends on its own, one process
-// after the other; that is noticed, and nobody looks at /proc until it happens.
+// TestJobsWithoutSupervisors: the remaining processes of a command end by themselves, one after the
+// other; settle notices each end, and does not poll /proc for it.
 func TestJobsWithoutSupervisors(t *testing.T) {
 	spec := sh("(read line < fifo; exec sleep 0.05) & exit 0")
 	spec.Dir, spec.Rest = t.TempDir(), KeepRest

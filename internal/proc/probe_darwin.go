@@ -35,9 +35,9 @@ func confined(p sandbox.Policy, program string, argv []string) (path string, arg
 	return path, args, nil
 }
 
-// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the
-// policy forbids; tried is their number, and the error names the successful ones (C22). Only
-// what the policy allows counts, not its paths. Policies with a proxy need the proxy.
+// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the policy
+// forbids; tried is their number, and the error names the successful ones (C22). Only the
+// permissions of the policy count, not its paths. Policies with a proxy need the proxy.
 func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err

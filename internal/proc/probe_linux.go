@@ -15,9 +15,9 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the
-// policy forbids; tried is their number, and the error names the successful ones (C22). Only
-// what the policy allows counts, not its paths. Policies with a proxy need the proxy, which must
+// Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the policy
+// forbids; tried is their number, and the error names the successful ones (C22). Only the
+// permissions of the policy count, not its paths. Policies with a proxy need the proxy, which must
 // refuse the host canary.invalid.
 func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Run(setsid.With(m)))
 }
 
-// sink keeps everything, and tells when something has arrived.
+// sink keeps everything, and signals each arrival.
 type sink struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -60,8 +60,7 @@ func (s *sink) await(t *testing.T, text string) {
 	}
 }
 
-// patience is how long a test waits for what must come; it is no bound that
-// anything is measured against.
+// patience bounds the wait of a test for an event; no result is measured against it.
 const patience = 30 * time.Second
 
 func sh(script string) Spec {
@@ -164,7 +163,7 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// C8: the call ends with its foreground, whoever holds the pipe.
+// C8: the call ends with its foreground process, also if another process holds the pipe.
 func TestGrandchildHoldsThePipe(t *testing.T) {
 	spec := sh("echo before; sleep 1000 & echo after")
 	spec.Rest = KeepRest
@@ -193,8 +192,8 @@ func (g gated) Write(data []byte) (int, error) {
 	return g.sink.Write(data)
 }
 
-// C4: on a busy machine, what a command put out may take its time from the pipe
-// to the writer. It is not lost for that.
+// C4: on a busy machine, the output of a command can take long from the pipe to the writer. It is
+// not lost for that.
 func TestOutputOfABusyMachine(t *testing.T) {
 	out := gated{newSink(), make(chan struct{})}
 	spec := sh("echo hi")
@@ -268,7 +267,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A process is silent when nobody holds its output, whoever runs on.
+// A command is silent when no process holds its output, also if processes still run.
 func TestSilent(t *testing.T) {
 	spec := sh("sleep 1000 >/dev/null 2>&1 & echo left")
 	spec.Rest = KeepRest

@@ -123,8 +123,8 @@ func (p *Process) Survivors() []event.Process { return p.survivors }
 // [RecordedCommand.End]; valid once Done is closed.
 func (p *Process) EndedByOthers() bool { return p.endRequested }
 
-// Wakes is how often this process was stopped while the command ran, and was woken; see
-// [KeepAwake].
+// Wakes returns the number of times that this process was stopped and woken while the command ran;
+// see [KeepAwake].
 func (p *Process) Wakes() int { return int(p.wakes.Load()) }
 
 // Remains names the current processes. It asks the operating system.

@@ -19,7 +19,7 @@ import (
 type writableFolders struct {
 	mu      sync.RWMutex
 	folders map[string]bool // absolute, as named and without links
-	odd     []string        // those with a character of oddCharacters
+	odd     []string        // programs with a character of oddCharacters
 }
 
 // oddCharacters separate the words of a variable's value.
@@ -89,8 +89,8 @@ func (w *writableFolders) contains(path string) bool {
 	}
 }
 
-// changeable reports whether commands can decide what is at a path: the path, or a link
-// that it leads through, is in a folder that they can change.
+// changeable reports whether commands can change the file at a path: the path, or a link that it
+// leads through, is in a folder that they can change.
 func changeable(path string) bool {
 	list, err := visited(path)
 	return err != nil || slices.ContainsFunc(list, host.writable.contains)
@@ -198,7 +198,7 @@ func ChangeableProgram(name, path string) (file string, shadows bool) {
 	return "", false
 }
 
-// program finds what a Spec starts. A sandboxed command can be a program that commands can
+// program finds the program of a Spec. A sandboxed command can be a program that commands can
 // change; a program outside of the sandbox cannot, unless its caller named the file.
 func (s Spec) program() (string, error) {
 	if s.Sandbox != nil {

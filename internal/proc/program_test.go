@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// plant makes an executable that prints what it is.
+// plant makes an executable that prints its own name.
 func plant(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -74,7 +74,8 @@ func TestFindProgramSkipsFoldersThatCommandsCanChange(t *testing.T) {
 	}
 }
 
-// BenchmarkTrustedPath is what a new session in a directory of its own costs a host of many.
+// BenchmarkTrustedPath measures the cost of a new session in a directory of its own, on a host of
+// many sessions.
 func BenchmarkTrustedPath(b *testing.B) {
 	path := os.Getenv("PATH")
 	for i := range b.N {
@@ -99,7 +100,7 @@ func TestHelpersRunNoProgramsThatCommandsCanChange(t *testing.T) {
 }
 
 // A link of "npm link" in a folder of PATH is hidden from programs that settle starts; the other
-// programs of the folder stay, also those that were installed later.
+// programs of the folder stay, also programs that were installed later.
 func TestTrustedPathHidesLinkedPrograms(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Others end a command by its record: those of its processes as well that have
-// cleared their environment, and those that ignore TERM. Whoever keeps it
-// learns that.
+// Another process ends a command by its record, also processes of the command that have cleared
+// their environment, and processes that ignore TERM. The command's keeper learns of the end.
 func TestEndRecorded(t *testing.T) {
 	p, out := begin(
 		t, sh("trap '' TERM; (setsid env -i /bin/sh -c 'echo ready; sleep 1000; true' &); sleep 1000; sleep 1000"),
@@ -74,7 +73,8 @@ func TestEndRecordedSignalsNobodyElse(t *testing.T) {
 	}
 }
 
-// What its own host ends, or what exits by itself, was ended by nobody else.
+// A process that its own host ends, or that exits by itself, is not reported as ended by another
+// host.
 func TestEndedByOthersIsExact(t *testing.T) {
 	p, _ := begin(t, sh("sleep 1000"))
 	p.End(t.Context(), 0)
@@ -102,8 +102,8 @@ func TestEndRecordedWithoutSupervisor(t *testing.T) {
 	done(t, p)
 }
 
-// What the command starts while it is being ended belongs to it too, although its
-// leader is gone before the next look.
+// Processes that the command starts while it is being ended belong to it too, although its leader
+// is gone before the next look.
 func TestEndRecordedWhileItForks(t *testing.T) {
 	spec := sh("echo ready; i=0; while [ $i -lt 300 ]; do sleep 1000 & i=$((i+1)); done; wait")
 	out := newSink()

@@ -23,7 +23,7 @@ type Command struct {
 	Dir  string
 	// Env is the whole environment.
 	Env []string
-	// Stdin is what the command reads; nil is the null device.
+	// Stdin is the command's standard input; nil is the null device.
 	Stdin []byte
 	// MaxBytes bounds each of the two outputs; a command with a longer standard output is ended.
 	// 8 MiB if it is 0.

@@ -9,9 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// C22: a sandboxed command can do what its sandbox allows, and so can what it leaves
-// behind; where it cannot be confined, it does not start. Its supervisor is not
-// confined, and ends it as any other.
+// C22: a sandboxed command, and its remaining processes, have the permissions of its sandbox; if it
+// cannot be confined, it does not start. Its supervisor is not confined, and ends it as any other.
 func TestSandboxedCommandKeepsPolicy(t *testing.T) {
 	dir := t.TempDir()
 	policy := sandbox.ReadOnly("", os.Getenv("PATH"), dir)
@@ -42,7 +41,7 @@ func TestSandboxedCommandKeepsPolicy(t *testing.T) {
 	}
 }
 
-// What cannot be executed is told as without a sandbox.
+// A program that cannot be executed causes the same error as without a sandbox.
 func TestSandboxedProgramIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	policy := sandbox.ReadOnly("", "", dir)

@@ -21,7 +21,7 @@ type shadowFolders struct {
 	made    int
 }
 
-// shadowFolder is what stands for a folder; path is "" for nothing.
+// shadowFolder is the replacement of a folder. If path is empty, the folder is left out.
 type shadowFolder struct {
 	modified time.Time // of the folder, when it was read
 	marked   int       // how many folders were marked as writable then
@@ -29,7 +29,7 @@ type shadowFolder struct {
 	path     string
 }
 
-// linkTargets are where the links lead to programs that commands cannot change.
+// linkTargets are the targets of links to programs that commands cannot change.
 type linkTargets struct {
 	folders map[string]time.Time // that they lead through, and when each was modified
 	files   []string
@@ -89,10 +89,11 @@ func (s *shadowFolders) of(folder string) string {
 	return known.path
 }
 
-// linkedPrograms returns the names of a folder: those of links through which commands decide
-// what runs, and all others; and where the others' links lead.
+// linkedPrograms returns the names in a folder. changeable are the links through which commands
+// decide which program runs. others are all other names, and kept has the targets of the links
+// among them.
 func linkedPrograms(folder string) (changeable, others []string, kept linkTargets) {
-	entries, _ := os.ReadDir(folder) // one that cannot be listed: only a name that is known runs
+	entries, _ := os.ReadDir(folder) // a folder that cannot be listed: only programs with a known name run
 	kept.folders = map[string]time.Time{}
 	var dirs []string
 	w := disk.Walk{Visit: func(dir string) { dirs = append(dirs, dir) }}

@@ -72,8 +72,8 @@ type Spec struct {
 	// Sandbox, if set, confines the command and its descendants. If the system cannot enforce
 	// it, the command does not start; see [Confines].
 	Sandbox *sandbox.Policy
-	// Confirm, if set, is called once the command is confined, before it starts. Its error
-	// keeps the command from starting, and is what Start returns. It is not called without a
+	// Confirm, if set, is called once the command is confined, before it starts. If it returns an
+	// error, the command does not start, and Start returns the error. It is not called without a
 	// supervisor.
 	Confirm func() error
 	// ProxyListener receives the listening socket of the proxy in a command's own network. It is

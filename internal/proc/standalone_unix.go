@@ -115,7 +115,7 @@ func (p *StandaloneProcess) Terminate() { _ = p.cmd.Process.Signal(syscall.SIGTE
 // Kill ends the process at once.
 func (p *StandaloneProcess) Kill() { _ = p.cmd.Process.Kill() } // it may have ended
 
-// Wait waits for the end of the process, and returns how it ended.
+// Wait waits for the end of the process. The error describes the end.
 func (p *StandaloneProcess) Wait() error {
 	defer forget(p.cmd.Process.Pid)
 	return p.cmd.Wait()

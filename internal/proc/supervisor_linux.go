@@ -119,7 +119,7 @@ func listen(in *lines, from *receiver, orders chan<- delivery) {
 	}
 }
 
-// inheritNothing marks all descriptors as close-on-exec, including those that settle itself
+// inheritNothing marks all descriptors as close-on-exec, including descriptors that settle itself
 // inherited.
 func inheritNothing() {
 	if unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -234,8 +234,8 @@ func fork(o *startOrder, attr *syscall.ProcAttr, confirm func() error) child {
 	return <-started
 }
 
-// nullInside replaces the null device by the one of the command's view of the files: through
-// a descriptor from outside, root could change the mode of the machine's device.
+// nullInside replaces the null device by the null device in the command's view of the files:
+// through a descriptor from outside, root could change the mode of the machine's device.
 func nullInside(input uintptr) uintptr {
 	var stat unix.Stat_t
 	if unix.Fstat(int(input), &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || stat.Rdev != unix.Mkdev(1, 3) {

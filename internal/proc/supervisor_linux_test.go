@@ -24,8 +24,8 @@ func TestTrackingInfo(t *testing.T) {
 	}
 }
 
-// A command gets its three standard files and nothing else: not the session's
-// lock, not the supervisor's socket, not what settle was given by its own parent.
+// A command gets its three standard files and nothing else: not the session's lock, not the
+// supervisor's socket, and no descriptor that settle inherited from its own parent.
 func TestDescriptors(t *testing.T) {
 	lock := locked(t)
 	leaked, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // without O_CLOEXEC, as from a careless parent
@@ -67,8 +67,8 @@ func locked(t *testing.T) *os.File {
 	return lock
 }
 
-// held lets go of the lock here and reports whether somebody else keeps it. A
-// supervisor's descriptors cannot be looked at.
+// held releases the lock here and reports whether another process keeps it. A supervisor's
+// descriptors cannot be inspected.
 func held(t *testing.T, lock *os.File) bool {
 	t.Helper()
 	_ = lock.Close()
@@ -149,7 +149,7 @@ func TestReaperWakesSupervisors(t *testing.T) {
 	}
 }
 
-// The second request is the one that counts when it is the more urgent.
+// The second request counts if it is the more urgent one.
 func TestHurry(t *testing.T) {
 	p, out := begin(t, sh("trap '' TERM; echo ready; while :; do sleep 1000; done"))
 	out.await(t, "ready\n")
@@ -221,7 +221,7 @@ func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return // it is gone
+		return // the process is gone
 	}
 	defer unix.Close(fd)
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -252,9 +252,9 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What was released is not swept, nor is what carries the marker from before the
-// last boot or from another container, as out of a file that an environment was
-// written to (C23).
+// TestSweepSparesWhatIsNotItsOwn: a sweep spares released commands. It also spares processes whose
+// marker is from before the last boot or from another container, for example if an environment was
+// copied from a file (C23).
 func TestSweepSparesWhatIsNotItsOwn(t *testing.T) {
 	marker := "spare-" + strconv.Itoa(os.Getpid())
 	released, _ := begin(t, withMark(sh("exec sleep 1000"), marker))
@@ -280,8 +280,8 @@ func TestSweepSparesWhatIsNotItsOwn(t *testing.T) {
 	done(t, mine)
 }
 
-// A process is known by its number, its start, the boot and the container; what
-// differs in one of them is another, or cannot be told (C23).
+// A process is identified by its number, its start, the boot and the container; if one of them
+// differs, it is another process, or that is unknown (C23).
 func TestIdentity(t *testing.T) {
 	p, _ := begin(t, sh("sleep 1000"))
 	id := Identify(p.PID())
@@ -318,7 +318,7 @@ func withMark(spec Spec, marker string) Spec {
 	return spec
 }
 
-// The output of a command costs what the pump holds, however much it is.
+// The output of a command takes only the memory of the pump, regardless of its length.
 func TestMuchOutput(t *testing.T) {
 	spec := sh("head -c 300000000 /dev/zero; echo end")
 	counted := &counter{}

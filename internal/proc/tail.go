@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Tail keeps the end of what is written to it, such as the standard error of a process.
+// Tail keeps the end of an output, such as the standard error of a process.
 type Tail struct {
 	Max int // bytes
 

@@ -6,7 +6,7 @@ type TrackingKind string
 // The methods.
 const (
 	Supervisor TrackingKind = "supervisor"    // Linux: nothing escapes
-	Groups     TrackingKind = "process group" // what leaves the group may escape
+	Groups     TrackingKind = "process group" // processes that leave the group may escape
 	Job        TrackingKind = "job object"    // Windows
 )
 

@@ -66,8 +66,8 @@ func killSupervisor(t *testing.T, p *Process) {
 	done(t, p)
 }
 
-// C23: the children that a script had before it became settle are not ours, nor
-// is what they start later, wherever that is left to us as an orphan.
+// C23: the children that a script had before it became settle are unmanaged processes. So are the
+// processes that these children start later, even if settle becomes their parent.
 func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	const stays = `echo $$ >"$1"; exec sleep 1000`
 	_, oldPID := startHelper(t, stays, "")
@@ -101,7 +101,7 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 			t.Errorf("process %d, which is not ours, was ended", pid)
 		}
 	}
-	for _, n := range own { // what is provably ours is ended as ever
+	for _, n := range own { // processes that are provably managed are ended as usual
 		if now, ok := readProcess(n.pid); ok && now.started == n.started && !now.zombie() {
 			t.Errorf("process %d, which is ours, runs on", n.pid)
 		}
@@ -109,8 +109,8 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	}
 }
 
-// A released command runs on, also where its supervisor is killed and the host
-// ends what another supervisor has left.
+// A released command runs on, also if its supervisor is killed and the host ends the orphans of
+// another supervisor.
 func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	stop, err := BecomeReaper()
 	if err != nil {

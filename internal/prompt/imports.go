@@ -21,10 +21,9 @@ const (
 	maxImports = 100
 )
 
-// imported reads the files that a file names by @path, and the files that those name, in
-// the order of their names. It omits, with a note, files with secrets and, for a file of
-// the project, files outside the project. A name without a file is ordinary text, such as
-// @alice.
+// imported reads the files that a file names by @path, directly or through other files, in the
+// order of their names. It omits, with a note, files with secrets and, for a file of the project,
+// files outside the project. A name without a file is ordinary text, such as @alice.
 func (p *Prompt) imported(from Sources, of whose, by instruction, hops int) (out []instruction) {
 	if hops == 0 {
 		return nil

@@ -17,11 +17,11 @@ const (
 // Instruction is an instruction file of one folder of a project.
 type Instruction struct{ Path, Text string }
 
-// Nested returns the instructions in the folders below the working directory (the last
-// directory of the project) on the way to each place, their imports, and the rules of the
-// project whose paths match a place. Places are absolute files or folders. It ignores other
-// repositories inside the project and folders of dependencies. What of a folder is cut or left out
-// is named by an instruction whose path is the folder.
+// Nested returns the instructions in the folders below the working directory (the last directory of
+// the project) on the way to each place, their imports, and the rules of the project whose paths
+// match a place. Places are absolute files or folders. It ignores other repositories inside the
+// project and folders of dependencies. An instruction whose path is the folder names the parts of a
+// folder that are cut or left out.
 func Nested(from Sources, places []string) (out []Instruction) {
 	project := from.Project
 	if len(project.Dirs) == 0 {

@@ -81,7 +81,7 @@ const opening = `You are settle, a coding agent. You work in the user's own dire
 - Make independent calls in one response; they run in parallel.
 `
 
-// What the models of a family expect in addition.
+// The additional text of the system prompt for the models of a family.
 const (
 	waysGPT = `- Make the change instead of describing it, and carry it through to a verified result in this turn.
 - For work of several steps, keep a plan: one step in progress, no step skipped or left open at the end. Make none for simple work.

@@ -32,7 +32,7 @@ type Prompt struct {
 	Parts []Part `json:"-"`
 	// Files are the user's and the project's files in the prompt.
 	Files []string
-	// Notes tell the user what was cut or omitted, and why.
+	// Notes tell the user which parts were cut or omitted, and why.
 	Notes []string
 
 	seen    map[string]bool // files already read, without links

@@ -65,8 +65,8 @@ var patterns = sync.OnceValue(func() []pattern {
 	}
 })
 
-// placeholder matches what stands for a secret in an explanation, such as YOUR_API_KEY: a
-// mask there would say that a key was sent.
+// placeholder matches placeholders of a secret in an explanation, such as YOUR_API_KEY: a mask
+// there would indicate that a key was sent.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:YOUR[A-Z_-]*|(?:[A-Z]+_)*(?:API_KEY|ACCESS_TOKEN)|\$[A-Z_]+)$`)
 })

@@ -23,7 +23,7 @@ type Redactor struct {
 	matcher atomic.Pointer[matcher]
 }
 
-// New returns a Redactor for the values; those under [MinLength] are ignored.
+// New returns a Redactor for the values; values shorter than [MinLength] are ignored.
 func New(values ...string) *Redactor {
 	r := &Redactor{values: map[string]struct{}{}}
 	r.Add(values...)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Candidates returns what git could take for a repository from dir, an absolute path without
-// links, also if [FindGit] fails on it: its directory can be behind a link, a file .git or a
-// commondir, and its HEAD and its format do not matter. The result serves to protect what
-// git may obey, and never to run git.
+// Candidates returns what git could take for a repository from dir, an absolute path without links,
+// also if [FindGit] fails on it: its directory can be behind a link, a file .git or a commondir,
+// and its HEAD and its format do not matter. The result serves to protect files that git may obey,
+// and never to run git.
 func Candidates(dir string) (list []Git) {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		if own := gitDir(filepath.Join(at, ".git")); own != "" {

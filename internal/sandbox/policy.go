@@ -37,7 +37,7 @@ func NetworkOf(word string) Network {
 	return Offline
 }
 
-// Policy describes what a sandboxed command may do.
+// Policy describes the permissions of a sandboxed command.
 type Policy struct {
 	// Read are absolute paths of files and folders that may be read and executed recursively.
 	// Missing ones are ignored.
@@ -76,8 +76,8 @@ type Hidden struct {
 	Path   string `json:"path"` // absolute, without links
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
-	// Content is what a command reads instead of the file, also of one that is not in Read; nil
-	// for a file that it cannot open.
+	// Content replaces the content of the file for the command, also of a file that is not in Read;
+	// nil for a file that the command cannot open.
 	Content []byte `json:"content,omitempty"`
 }
 

@@ -3,7 +3,7 @@ package sandbox
 // ProbeName is the first argument of a program that runs a probe; its second is a [ProbeTarget].
 const ProbeName = "settle-canary"
 
-// ProbeTarget describes what a probe tries to reach.
+// ProbeTarget describes the targets that a probe tries to reach.
 type ProbeTarget struct {
 	// Dir is outside of the sandbox and has a file "target" and a datagram socket "listener"; Host
 	// is a process outside.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The probe in shell finds every way out where there is no sandbox, and says when it
-// could not even do what one allows.
+// The probe in shell finds every way out if there is no sandbox, and reports if it could not even
+// do an allowed operation.
 func TestProbeScript(t *testing.T) {
 	outside := []string{
 		"reading a file", "listing a folder", "a signal", "a link to a file", "making a file", "making a folder", "a mode outside", "writing a file", "moving a file in",

@@ -40,7 +40,7 @@ func runSandboxed() {
 	panic(syscall.Exec(os.Args[3], os.Args[3:], []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}))
 }
 
-// confines says whether commands can be confined here. C22: where not, nothing
+// confines reports whether commands can be confined here. C22: where not, nothing
 // may seem to be.
 func confines(t *testing.T) bool {
 	t.Helper()
@@ -117,7 +117,7 @@ func snapshot(t *testing.T, dirs ...string) string {
 	return strings.Join(all, "\n")
 }
 
-// What reading takes works in the sandbox.
+// Operations that reading needs work in the sandbox.
 func TestReads(t *testing.T) {
 	if !confines(t) {
 		return
@@ -141,8 +141,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// What changes or shows something outside of the policy works without the sandbox,
-// and does nothing within.
+// Operations that change or show something outside of the policy work without the sandbox, and have
+// no effect within.
 func TestEscapes(t *testing.T) {
 	if !confines(t) {
 		return
@@ -210,7 +210,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// A confined command can neither end nor disturb what is outside.
+// A confined command can neither end nor disturb processes outside.
 func TestSignals(t *testing.T) {
 	if !confines(t) {
 		return
@@ -252,7 +252,7 @@ func number(name string, nr uintptr, args ...uintptr) attempt {
 	}}
 }
 
-// attempts are what no shell command does.
+// attempts returns operations that ordinary shell commands do not use.
 func attempts() []attempt {
 	parent := uintptr(os.Getppid())
 	limit := unix.Rlimit{Cur: 1, Max: 1}
@@ -313,7 +313,7 @@ func attempts() []attempt {
 	}
 }
 
-// trySystemCalls prints what the kernel says to each.
+// trySystemCalls prints the kernel's answer to each system call.
 func trySystemCalls() {
 	for _, a := range attempts() {
 		err := a.try()
@@ -354,7 +354,7 @@ func TestSystemCalls(t *testing.T) {
 	}
 }
 
-// What is enforced on the thread is so for all that it starts, also by root.
+// The restrictions of the thread apply to all of its descendants, also for root.
 func TestNoNewPrivileges(t *testing.T) {
 	if !confines(t) {
 		return
@@ -375,7 +375,7 @@ func TestNoNewPrivileges(t *testing.T) {
 	}
 }
 
-// The kernel's own list: no mount of a view obeys set-user-ID bits, and only those of /dev have
+// The kernel's own list: no mount of a view obeys set-user-ID bits, and only mounts of /dev have
 // devices.
 func TestViewHasNoPrivilegedMounts(t *testing.T) {
 	if !confines(t) || !Administers() {
@@ -407,8 +407,8 @@ func TestViewHasNoPrivilegedMounts(t *testing.T) {
 	}
 }
 
-// A file with another content can be read where it is, and only with that content: no name that
-// somebody can give another file grants a right.
+// A file with another content can be read at its path, and only with that content: no name that
+// another file can get grants a right.
 func TestViewShowsOtherContentOutsideOfPolicy(t *testing.T) {
 	if !confines(t) || !Administers() {
 		return

@@ -100,7 +100,7 @@ func (f form) head() string {
 	return f.list[0].word
 }
 
-// request is what a program asks the system for: a path, or a network address.
+// request is an operation of a program on a path or a network address.
 type request struct{ operation, path, remote string }
 
 // allowed is the answer of a profile: of the rules that match, the last one counts.

@@ -44,7 +44,7 @@ var macOS = []string{
 
 // everyMac are the rights of every command on a Mac. The services answer queries: none opens
 // programs (launchservicesd, Apple events), or has keys (securityd) or the clipboard. The sysctl
-// values exclude those of other processes, which have their environment.
+// values exclude the values of other processes, which contain their environments.
 const everyMac = `(version 1)
 (deny default)
 (allow process-fork)

@@ -37,7 +37,7 @@ func profileOf(t testing.TB, p Policy) []form {
 	return forms
 }
 
-// What a Mac is told changes only by intention.
+// The profile of macOS changes only on purpose.
 func TestSeatbeltText(t *testing.T) {
 	proxied := macWorkspace()
 	proxied.Network, proxied.Port = Proxied, 3128
@@ -61,7 +61,7 @@ func TestSeatbeltText(t *testing.T) {
 	}
 }
 
-// The profile says of each file what the policy says of it.
+// The profile has the same permissions for each file as the policy.
 func TestSeatbeltFiles(t *testing.T) {
 	const w = "/Users/me/w"
 	profile := profileOf(t, macWorkspace())
@@ -70,7 +70,7 @@ func TestSeatbeltFiles(t *testing.T) {
 	reading := profileOf(t, only)
 	for _, c := range []struct {
 		operation, path string
-		work, read      bool // with the workspace, and with what only reads
+		work, read      bool // with the workspace, and with a read-only policy
 	}{
 		{"file-read-data", w + "/main.go", true, true},
 		{"file-read-data", "/Users/me/.gitconfig", true, true},
@@ -168,7 +168,7 @@ func TestSeatbeltNetwork(t *testing.T) {
 	}
 }
 
-// No path changes what the profile says of other paths.
+// No path changes the profile's permissions for other paths.
 func FuzzSeatbelt(f *testing.F) {
 	for _, path := range []string{
 		"plain", `a"b`, `a\b`, `a\`, `\"`, "a\nb", `x")) (allow default) ((literal "`, `") (allow file-write* (subpath "/`, "; comment", "#|", "tmp", "../tmp/x", "a\x00b", "\xff", "..", "",

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Allowance is the time that something may take. It does not pass while it is held.
+// Allowance is a bounded time for an operation. It does not pass while it is held.
 type Allowance struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	timer *time.Timer
-	began time.Time // of what passes now
+	began time.Time // start of the time that passes now
 	left  time.Duration
 	holds int
 }

@@ -27,10 +27,10 @@ func (s *Scope) Ensure(f func(ctx context.Context, exit error) error) {
 	s.finalizers = append(s.finalizers, f)
 }
 
-// OnInterrupt registers a finalizer that runs only when the body left because
-// its context was cancelled: with that cause, and never over an earlier error
-// of the body's own. The body says which it was: it returns context.Cause of
-// its context, perhaps wrapped, where it gave way to the cancellation.
+// OnInterrupt registers a finalizer that runs only when the body left because its context was
+// cancelled: with that cause, and never over an earlier error of the body's own. The body shows by
+// its error that it gave way to the cancellation: it returns context.Cause of its context, perhaps
+// wrapped.
 func (s *Scope) OnInterrupt(ctx context.Context, f func(ctx context.Context, cause error) error) {
 	s.Ensure(func(clean context.Context, exit error) error {
 		cause := context.Cause(ctx)

@@ -18,8 +18,8 @@ func Shield(report func(error), f func()) func() {
 	}
 }
 
-// Log returns a report for [Shield] that writes what panicked and its stack into the
-// diagnostic log, through mask (C15). A nil logger or mask is allowed.
+// Log returns a report for [Shield] that writes the panic of what and its stack into the diagnostic
+// log, through mask (C15). A nil logger or mask is allowed.
 func Log(l *slog.Logger, mask func(string) string, what string, args ...any) func(error) {
 	return func(err error) { LogPanic(l, mask, what, err, args...) }
 }

@@ -81,7 +81,7 @@ func (a *Approvals) approve(
 		if !needed {
 			return grantOf(j), err
 		}
-		// A hook allows nothing that differs from what a person approved (ADR 43).
+		// A hook allows nothing that differs from the approved call (ADR 43).
 		if allowed, err := a.askHooks(ctx, call); allowed && (!before.held || before.same) || err != nil {
 			return grantOf(j), err
 		}
@@ -299,7 +299,7 @@ func denialMessage(call approval.Call, given approval.Answer, why string) string
 	return s
 }
 
-// defaultCovers describes what an approval for the session covers if the judge does not.
+// defaultCovers describes the scope of an approval for the session if the judge does not.
 const defaultCovers = "later calls that do no more than this call"
 
 // requestOf returns the request for approval of a call: the complete call, or an error.

@@ -21,7 +21,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// asks is a judge that requires approval of every call that it does not remember.
+// isPending is a judge that requires approval of every call that it does not remember.
 type isPending struct {
 	mu         sync.Mutex
 	remembered map[string]bool
@@ -136,7 +136,7 @@ func TestApprovals(t *testing.T) {
 }
 
 // An approval for the session of a call that can be allowed only once is an approval of that call,
-// also in the log: clients offer it although the request says that they should not.
+// also in the log: clients offer it although the request forbids it.
 func TestApprovalForSessionOfSingleCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := attendedBy(

@@ -11,9 +11,9 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Close ends the running turn with the reason (shutdown if empty), then the rest of the
-// session, and closes the log. Concurrent calls wait for the same end. If ctx ends first,
-// Close returns an error that names what still runs, and the session continues to end.
+// Close ends the running turn with the reason (shutdown if empty), then the rest of the session,
+// and closes the log. Concurrent calls wait for the same end. If ctx ends first, Close returns an
+// error that names the work that still runs, and the session continues to end.
 func (s *Session) Close(ctx context.Context, reason event.Reason, by string) error {
 	if reason == "" {
 		reason = event.Shutdown
@@ -91,7 +91,7 @@ func (s *Session) handleClose(answer chan error, cause *event.Cause) {
 	s.closeAfterHooks()
 }
 
-// unfinished names what has not ended yet.
+// unfinished names the work that has not ended yet.
 func (s *Session) unfinished() (what string) {
 	s.log().View(func(state event.State) {
 		what = "its log is being written"
@@ -156,8 +156,8 @@ func (s *Session) beforeClose() error {
 	return withTimeout(closeTimeout, "cannot end what the tools left running", s.config.BeforeClose)
 }
 
-// occupied says why processes may still work in the session's directory; "" if none do. A
-// released job of an earlier host may still run.
+// occupied returns the reason why processes may still work in the session's directory; "" if none
+// do. A released job of an earlier host may still run.
 func (s *Session) occupied(unended bool) (why string) {
 	if unended {
 		return "not all of the session's processes have ended"

@@ -5,15 +5,16 @@
 //	                    │ interrupt, replace: cancel, with the cause
 //	                    └ input: waits (queue, steer), or replaces the turn (replace)
 //
-// Read session.go first: it has the actor. input.go accepts inputs and chooses those of the
-// next turn, expand.go expands them beside the actor, turns.go starts a turn with what was
-// chosen, interrupt.go and close.go end it. approvals.go
-// requests approvals, child_approvals.go approvals of child agents, forwarding.go asks a program
-// instead of a person, and form.go asks for values.
+// Read session.go first: it has the actor. input.go accepts inputs and chooses the inputs of the
+// next turn, expand.go expands them beside the actor, turns.go starts a turn with the chosen
+// inputs, interrupt.go and close.go end it. approvals.go requests approvals, child_approvals.go
+// approvals of child agents, forwarding.go asks a program instead of a person, and form.go asks for
+// values.
 //
-// The log has the running turn and the waiting inputs (C3). The actor owns only what the log
-// cannot have: the function that cancels the running turn, and the waiting clients. Whether a
-// call needs approval is decided in internal/policy (the Judge); who is asked is decided here.
+// The log has the running turn and the waiting inputs (C3). The actor owns only the state that
+// cannot be in the log: the function that cancels the running turn, and the waiting clients.
+// Whether a call needs approval is decided in internal/policy (the Judge); who is asked is decided
+// here.
 //
 // Other files:
 //

@@ -12,9 +12,9 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// ReadDocuments checks the documents of an input and reads the pages and the text of those that
-// have neither. The log has the text then, so that every request, also after a restart, has the
-// same. [Session.Submit] does it as well, under its own ctx: a client that bounds Submit otherwise
+// ReadDocuments checks the documents of an input. If a document has neither pages nor text, it
+// reads them. Then the log has the text, so that every request, also after a restart, has the same
+// text. [Session.Submit] calls it as well, under its own ctx: a client that bounds Submit otherwise
 // calls ReadDocuments first.
 func ReadDocuments(ctx context.Context, documents []event.Document) ([]event.Document, error) {
 	documents = slices.Clone(documents)

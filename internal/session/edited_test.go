@@ -39,8 +39,9 @@ func (j *denyTwo) Judge(call approval.Call) approval.Judgement {
 	return j.isPending.Judge(call)
 }
 
-// A person can change a call before it runs. The log has the change, the hash of what ran,
-// and the model reads it; rules that deny and the tool's schema hold for the changed call.
+// A person can change a call before it runs. The log has the change and the hash of the arguments
+// that ran, and the model reads the change; rules that deny and the tool's schema apply to the
+// changed call.
 func TestEditedCall(t *testing.T) {
 	for name, tc := range map[string]struct{ arguments, output, sent string }{
 		"changed": {`{"a":3}`, `ran {"a":3}`, `[The user changed this call. It ran with these arguments: {"a":3}]`},

@@ -83,7 +83,7 @@ func (u unattended) Approve(ctx context.Context, call approval.Call) (turn.Grant
 			j.Secrets = "" // as when a person approves at once
 			return before.grant(j), nil
 		}
-		if u.reviews(j, before) { // a hook can deny it; what a hook allows is reviewed
+		if u.reviews(j, before) { // a hook can deny it; a call that a hook allows is reviewed
 			if _, err := u.askHooks(ctx, call); err != nil {
 				return turn.Grant{}, err
 			}

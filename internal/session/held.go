@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// heldInput stands for the text of a verdict until the log says which call it is about.
+// heldInput replaces the text of a verdict until the log has the call that it is about.
 const heldInput = "(verdict)"
 
 // heldPrompt is the prompt of a turn that runs a call that was approved before.
@@ -76,7 +76,7 @@ func (s *Session) heldVerdict(state event.State, id string, in run.Input) ([]eve
 		}
 	}
 	var out []event.Event
-	if h.Verdict != nil { // the new verdict replaces the one that is held
+	if h.Verdict != nil { // the new verdict replaces the held verdict
 		out = append(out, event.Event{By: in.By, Data: event.InputDropped{Input: h.Verdict.ID}})
 	}
 	out = append(out, event.Event{By: in.By, Data: event.InputAccepted{Input: id, Text: text, HeldCall: &v}})
@@ -133,7 +133,7 @@ func (u unattended) refusal(h event.HeldCall, call approval.Call) string {
 // changedSince begins the reason of a question that is asked again.
 const changedSince = "it is not what was approved before: its rule, files, directory or sandbox have changed; "
 
-// heldAnswer is what a person answered about a held call that runs now.
+// heldAnswer is a person's answer about a held call that runs now.
 type heldAnswer struct {
 	held bool // the call is a held call that a person approved
 	same bool // its question would still be the same
@@ -141,7 +141,7 @@ type heldAnswer struct {
 	permission string
 }
 
-// grant returns how the call runs that is what the person approved.
+// grant returns the grant of an approved held call.
 func (b heldAnswer) grant(j approval.Judgement) turn.Grant {
 	grant := grantOf(j)
 	grant.Permission = b.permission
@@ -189,8 +189,8 @@ func (a *Approvals) same(before event.HeldCall, dir string, call approval.Call, 
 	return same
 }
 
-// compared returns the judgement of a call, which asks about a held call that is not what was
-// approved, even if a rule allows it, and the answer of the person.
+// compared returns the judgement of a call, and the answer of the person. If a held call differs
+// from the approved call, the judgement asks, even if a rule allows the call.
 func (a *Approvals) compared(call approval.Call, j approval.Judgement) (approval.Judgement, heldAnswer) {
 	before := a.approvedBefore(call, j)
 	if before.held && !before.same && j.Decision != event.Deny {

@@ -267,7 +267,7 @@ func TestHeldCallIsNotApprovedUnattended(t *testing.T) {
 	}
 }
 
-// What became of a held call is known: the call that ran for it, and the held call that follows it.
+// The outcome of a held call is known: the call that ran for it, and the held call that follows it.
 func TestHeldCallNamesWhatBecameOfIt(t *testing.T) {
 	bubble(t, "again", func(t *testing.T) {
 		d, h := held(t)
@@ -354,7 +354,7 @@ func TestCancelledCallIsNotHeld(t *testing.T) {
 	})
 }
 
-// A copy of a session has the verdicts of its original: what ran there is not held.
+// A copy of a session has the verdicts of its original: calls that ran there are not held.
 func TestCopyKeepsVerdicts(t *testing.T) {
 	bubble(t, "copied", func(t *testing.T) {
 		d, h := held(t)

@@ -22,10 +22,10 @@ type Request struct {
 	Hurry bool
 }
 
-// Interrupt ends the running turn and returns how it ended, after its terminal event is in the
-// log (C10). The turn may have completed instead. If the turn of a named input has ended
-// before, Interrupt returns its outcome at once. If there is no such turn and no named input
-// may still arrive, it returns an empty Outcome at once.
+// Interrupt ends the running turn and returns its outcome, after its terminal event is in the log
+// (C10). The turn may have completed instead. If the turn of a named input has ended before,
+// Interrupt returns its outcome at once. If there is no such turn and no named input may still
+// arrive, it returns an empty Outcome at once.
 func (s *Session) Interrupt(ctx context.Context, r Request) (Outcome, error) {
 	reason := r.Reason
 	if reason == "" {

@@ -20,7 +20,7 @@ import (
 // mover is a judge whose path leads to the next place each time that it is looked up, up to
 // the last place.
 type mover struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	real       []string   // the remaining places
 	remembered []event.ResolvedPath
 }

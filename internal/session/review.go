@@ -22,7 +22,7 @@ func (a *Approvals) WithReviewer(r approval.Reviewer) *Approvals {
 	return a
 }
 
-// reviewVerdict is what a review means for a call. The zero value is no review.
+// reviewVerdict is the effect of a review on a call. The zero value means that there was no review.
 type reviewVerdict struct {
 	allowed, failed bool
 	reason          string
@@ -55,7 +55,7 @@ func withReview(call approval.Call, v reviewVerdict) approval.Call {
 	return call
 }
 
-// Bounds of what a reviewer receives and returns, in bytes.
+// Bounds of the request and the response of a reviewer, in bytes.
 const (
 	maxReviewPrompts = 3
 	maxReviewPrompt  = 4000
@@ -124,8 +124,8 @@ func (a *Approvals) reviews(j approval.Judgement, before heldAnswer) bool {
 	return a.reviewer != nil && j.Review && !before.held
 }
 
-// changedSinceReview is why a call does not run although the review of an earlier judgement
-// allowed it, if no person can be asked.
+// changedSinceReview is the reason why a call does not run although the review of an earlier
+// judgement allowed it, if no person can be asked.
 const changedSinceReview = "the mode or the call's paths changed during its review, and no person can be asked"
 
 // judgeReviewed judges again a call that a review has allowed: the mode, the rules and the paths
@@ -162,7 +162,7 @@ func (a *Approvals) abortReview(ctx context.Context, call approval.Call, ended e
 	return cmp.Or(err, why)
 }
 
-// startReview records that a review begins, and returns its id and what the reviewer receives.
+// startReview records that a review begins, and returns its id and the request of the reviewer.
 func (a *Approvals) startReview(
 	ctx context.Context, call approval.Call, request event.ApprovalRequested,
 ) (id string, of approval.ReviewRequest, err error) {

@@ -47,7 +47,7 @@ type Config struct {
 	KeepWorktree func(ctx context.Context, why string) event.WorktreeLeft
 	// ChildAgents are the session's child agents; nil if it has none.
 	ChildAgents ChildAgents
-	// Interrupted, if set, ends what must not outlive an interrupt. It is called after an
+	// Interrupted, if set, ends work that must not outlive an interrupt. It is called after an
 	// interrupted turn, before the interrupt is answered, and has interruptedTimeout.
 	Interrupted func(context.Context)
 	// Ended, if set, is called by the actor after each turn.

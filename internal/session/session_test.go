@@ -54,7 +54,7 @@ func (d *disk) Read(_ context.Context, after uint64) iter.Seq2[event.Event, erro
 
 func (d *disk) Close() error { return nil }
 
-// reopen returns a disk with what was written, and the state it folds to.
+// reopen returns a disk with the written events, and the state that they fold to.
 func (d *disk) reopen(t *testing.T) (*disk, event.State) {
 	t.Helper()
 	d.mu.Lock()
@@ -124,7 +124,7 @@ func (b *bench) state() (state event.State) {
 	return state
 }
 
-// want checks the turns: "inputs: outcome reason", and what waits.
+// want checks the turns: "inputs: outcome reason", and the waiting inputs.
 func (b *bench) want(turns []string, waiting ...string) {
 	b.t.Helper()
 	s := b.state()

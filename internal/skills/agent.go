@@ -17,8 +17,8 @@ import (
 // Format is the format of a file that defines a kind of child agent.
 type Format string
 
-// The formats: settle's own, and those of Claude Code
-// (https://code.claude.com/docs/en/sub-agents) and opencode (https://opencode.ai/docs/agents).
+// The formats of settle, of Claude Code (https://code.claude.com/docs/en/sub-agents), and of
+// opencode (https://opencode.ai/docs/agents).
 const (
 	FormatSettle   Format = "settle"
 	FormatClaude   Format = "claude"
@@ -46,7 +46,7 @@ type Agent struct {
 	Plugin  string
 	// Hash is the hash of the file.
 	Hash string
-	// Warnings name what settle does not use.
+	// Warnings name the parts that settle does not use.
 	Warnings []string
 }
 
@@ -128,7 +128,7 @@ func FindAgents(s Sources) (f FoundAgents) {
 	return f
 }
 
-// notOfferedError: the file says that it defines no child agent.
+// notOfferedError means that the file defines no child agent.
 type notOfferedError struct{ why string }
 
 func (e *notOfferedError) Error() string { return e.why }
@@ -381,7 +381,7 @@ func (a *Agent) opencodeTools(values map[string]string, keeps func(string) bool)
 	}
 }
 
-// everyTool is the name that stands for all tools.
+// everyTool is the name for all tools.
 const everyTool = "*"
 
 func sorted(m map[string]string) (keys []string) {

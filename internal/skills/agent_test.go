@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/skills"
 )
 
-// Definitions of three formats are read, the nearest of a name counts, and what cannot be
-// used is reported.
+// Definitions in three formats are read, the nearest definition of a name counts, and unusable
+// definitions are reported.
 func TestFindAgents(t *testing.T) {
 	head := func(keys string) string { return "---\n" + keys + "\n---\nDo it.\n" }
 	const (

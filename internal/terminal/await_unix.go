@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSelect is how many descriptors select(2) knows.
+// maxSelect is the number of descriptors that select(2) supports.
 const maxSelect = 1024
 
 // await waits until the terminal or wake has bytes, and then reports false for wake. Where
@@ -27,7 +27,7 @@ func await(in, wake *os.File) (bool, error) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return true, nil //nolint:nilerr // the read says what is wrong
+			return true, nil //nolint:nilerr // the read returns the error
 		case set.IsSet(b):
 			var one [64]byte
 			_, err := wake.Read(one[:])

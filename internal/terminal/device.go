@@ -104,8 +104,8 @@ func (d *Device) Restore() {
 	_, _ = d.waker.Write([]byte{0}) // the pipe has room for every call
 }
 
-// Close restores the terminal for good, and ends Read, so that another Device can read what is
-// typed next. On Windows, a Read that waits ends with the next key.
+// Close restores the terminal for good, and ends Read, so that another Device can read later keys.
+// On Windows, a Read that waits ends with the next key.
 func (d *Device) Close() {
 	d.Restore()
 	d.mu.Lock()

@@ -10,21 +10,21 @@ import (
 // the word is complete, and leaves code between fences and rows of tables as they are. It is not
 // safe for concurrent use.
 type Flow struct {
-	// Width is how many columns a row has; with 0, Flow changes nothing and holds nothing.
+	// Width is the number of columns of a row; with 0, Flow changes nothing and holds nothing.
 	Width int
 
 	column, indent int    // of the open row
 	start          string // the beginning of the open line, up to a few characters
-	gap, word      string // what is held: spaces, then the word after them
+	gap, word      string // held text: spaces, then the word after them
 	wordWidth      int
 	verbatim       bool // the open line is not broken
 	fenced         bool // the lines between fences are not broken
 }
 
-// maxLineStart is how many bytes of a line say what it is.
+// maxLineStart is the number of bytes at the start of a line that determine its kind.
 const maxLineStart = 40
 
-// Add takes more text, which is harmless, and returns what can be printed now.
+// Add adds text, which must be harmless, and returns the text that can be printed now.
 func (f *Flow) Add(text string) string {
 	if f.Width <= 0 {
 		return f.End() + text
@@ -70,8 +70,8 @@ func (f *Flow) take(b *strings.Builder, cluster string, width int) {
 	}
 }
 
-// classify decides what the beginning of the line says: whether the line is broken, and how far
-// its further rows are indented.
+// classify decides from the beginning of the line whether the line is broken, and how far its
+// further rows are indented.
 func (f *Flow) classify() {
 	text := strings.TrimLeft(f.start, " ")
 	spaces := len(f.start) - len(text)
@@ -92,7 +92,7 @@ func (f *Flow) classify() {
 	}
 }
 
-// place prints what is held, in the open row or in the next one.
+// place prints the held text, in the open row or in the next one.
 func (f *Flow) place(b *strings.Builder) {
 	if f.word == "" {
 		if f.verbatim {
@@ -122,7 +122,7 @@ func (f *Flow) endLine() {
 	f.column, f.indent, f.start, f.gap, f.verbatim = 0, 0, "", "", false
 }
 
-// End returns what is held; the text continues in the same row.
+// End returns the held text; later text continues in the same row.
 func (f *Flow) End() string {
 	var b strings.Builder
 	f.place(&b)

@@ -51,8 +51,8 @@ func Fold(text string, width int) string {
 	return b.String()
 }
 
-// lastColumn returns where the last column of a row begins that leaves room for words: behind
-// two spaces. Text without columns has the one of its first word.
+// lastColumn returns the start of the last column of a row that leaves room for words. A column
+// starts behind two spaces. In a text without columns, it is the start of the first word.
 func lastColumn(row string, width int) int {
 	column := TextWidth(row) - TextWidth(strings.TrimLeft(row, " "))
 	for i := range row {

@@ -25,7 +25,7 @@ type Key struct {
 // Paste is text that came in one piece.
 type Paste struct{ Text string }
 
-// Focus says whether the terminal's window has the focus.
+// Focus reports whether the terminal's window has the focus.
 type Focus bool
 
 // Background is the terminal's report of its background.
@@ -37,10 +37,11 @@ func (Focus) event()      {}
 func (Background) event() {}
 
 const (
-	// escapeDelay is how long an escape waits for the rest of a sequence. A
-	// terminal sends sequences whole; a person is slower.
+	// escapeDelay bounds the wait of an escape for the rest of a sequence. A terminal sends
+	// sequences at once; a person is slower.
 	escapeDelay = 30 * time.Millisecond
-	// replyDelay is how long the beginning of a report waits for its rest, which must not become keys.
+	// replyDelay bounds the wait of the beginning of a report for its rest, which must not become
+	// keys.
 	replyDelay = time.Second
 	// maxPaste bounds a paste in bytes.
 	maxPaste = 16 << 20
@@ -117,7 +118,7 @@ func (d *decoder) expire() []Event {
 	return d.decode(true)
 }
 
-// delay is how long the pending bytes wait for more.
+// delay returns the time for which the pending bytes wait for more.
 func (d *decoder) delay() time.Duration {
 	if d.reports() {
 		return replyDelay

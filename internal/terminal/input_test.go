@@ -60,7 +60,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// A long paste is one event, and what looks like keys in it is text.
+// A long paste is one event, and key sequences in it are text.
 func TestLongPaste(t *testing.T) {
 	text := strings.Repeat("line \x1b[A\x03 of text\n", 60_000)
 	var d decoder

@@ -139,7 +139,7 @@ func inAddress(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune("<>\"'`{}|\\^", r)
 }
 
-// withoutPunctuation drops what ends the sentence around an address.
+// withoutPunctuation removes the punctuation of the sentence around an address.
 func withoutPunctuation(text string) string {
 	for text != "" {
 		switch last := text[len(text)-1]; {

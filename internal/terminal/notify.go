@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// Notification is how a terminal is asked to call the person who looks elsewhere.
+// Notification is the sequence by which a terminal notifies a person who looks elsewhere.
 type Notification string
 
-// Kinds of notification. Terminals ignore those that they do not support.
+// Kinds of notification. Terminals ignore unsupported kinds.
 const (
 	Bell   Notification = "bell"
 	OSC9   Notification = "osc9"   // iTerm2, WezTerm, Ghostty, Windows Terminal, kitty

@@ -27,7 +27,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// What a model or a tool says does not act on the terminal, here neither.
+// A text of a model or a tool does not act on the terminal in a notification either.
 func TestNotificationsAreHarmless(t *testing.T) {
 	foreign := "a\x1b]0;x\a\x1b\\b\u009c;c\n\u202ed" + strings.Repeat("e", 500)
 	for _, how := range []terminal.Notification{terminal.OSC9, terminal.OSC777} {

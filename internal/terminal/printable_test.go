@@ -65,7 +65,8 @@ func TestNoSequenceReachesATerminal(t *testing.T) {
 	}
 }
 
-// obeyed is what Unicode itself says of control and format characters.
+// obeyed reports whether Unicode classifies r as a control or format character, except for line
+// ends and tabs.
 func obeyed(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.Is(unicode.Cc, r) || unicode.Is(
 		unicode.Bidi_Control, r,

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Reflow is how a terminal treats rows that are wider than its new width.
+// Reflow is the treatment of rows that are wider than the terminal's new width.
 type Reflow string
 
 // Kinds of reflow. None of them changes rows that fit.
 const (
 	// ReflowAll wraps every row, and the cursor goes along: most terminals.
 	ReflowAll Reflow = "all"
-	// ReflowOthers does not reflow the row of the cursor: xterm.js. It also moves the
-	// cursor when rows below it reflow, so that those rows should be short.
+	// ReflowOthers does not reflow the row of the cursor: xterm.js. It also moves the cursor when
+	// rows below it reflow, so that the rows below should be short.
 	ReflowOthers Reflow = "others"
 	// ReflowNone cuts rows off: xterm, the Linux console, GNU screen.
 	ReflowNone Reflow = "none"

@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 )
 
-// words are what rows are made of: wide, combining and foreign characters, and
-// what a terminal must not obey.
+// words returns parts of rows: wide, combining and foreign characters, and sequences that a
+// terminal must not obey.
 func words() []string {
 	return []string{
 		"a", "word", "another", "日本語", "e\u0301", "naïve", "👍", "x\x1b[2Jy", "\u202etxet", "a\tb",
@@ -29,8 +29,8 @@ func drawText(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// What was committed is in the terminal, row for row, whatever was drawn below it
-// and however the terminal was resized.
+// Committed rows are in the terminal, row for row, regardless of later drawings below them and of
+// resizes.
 func TestCommittedRowsStay(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -99,7 +99,7 @@ func check(t *testing.T, name string, grid *terminaltest.Grid, want []string, li
 	}
 }
 
-// Only what changes is drawn.
+// Only changes are drawn.
 func TestFramesAreSmall(t *testing.T) {
 	var out strings.Builder
 	screen := terminal.NewScreen(&out, terminal.Palette{}, terminal.ReflowAll, 80, 24)

@@ -19,7 +19,7 @@ const (
 	Cyan
 )
 
-// Attribute is how text stands out beside its color.
+// Attribute is the emphasis of text besides its color.
 type Attribute uint8
 
 // The attributes.
@@ -32,7 +32,7 @@ const (
 	Reverse
 )
 
-// Style is how a span looks. The zero value is plain text.
+// Style is the color and the emphasis of a span. The zero value is plain text.
 type Style struct {
 	Color Color
 	Attr  Attribute // any combination

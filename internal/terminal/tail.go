@@ -2,7 +2,7 @@ package terminal
 
 import "strings"
 
-// maxTail is how many bytes are kept of an output to show its end.
+// maxTail is the number of bytes of an output that are kept to show its end.
 const maxTail = 4 << 10
 
 // Tail returns the end of a growing output, long enough for [LastLines].

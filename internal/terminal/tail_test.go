@@ -33,7 +33,7 @@ func TestBothEnds(t *testing.T) {
 	}
 }
 
-// What grows without end is cut between characters, and keeps its end.
+// A text that grows without end is cut between characters, and keeps its end.
 func TestTail(t *testing.T) {
 	output := ""
 	for range 10_000 {

@@ -22,8 +22,8 @@ type retryDelay struct {
 	fallback bool
 }
 
-// pumpBuffer is how many chunks may wait between the pump and the turn. Each chunk takes 200
-// bytes in every session that streams.
+// pumpBuffer is the number of chunks that can wait between the pump and the turn. Each chunk takes
+// 200 bytes in every session that streams.
 const pumpBuffer = 16
 
 // streamItem is one value from the pump of a stream: a chunk, or the error that ended the
@@ -52,7 +52,8 @@ func (t *turn) attempt(ctx context.Context, a *attemptSpec) (model.StopReason, *
 	return t.endAttempt(ctx, d, t.stream(observed, d, request, leave))
 }
 
-// endAttempt ends an attempt whose stream has ended, with the stream's error. It returns what attempt returns.
+// endAttempt ends an attempt whose stream has ended, with the stream's error. It has the same
+// results as attempt.
 func (t *turn) endAttempt(ctx context.Context, d *demux, err error) (model.StopReason, *retryDelay, error) {
 	if err == nil {
 		err = d.complete()
@@ -145,8 +146,8 @@ func (t *turn) startAttempt(ctx context.Context, d *demux, a *attemptSpec) (*mod
 	return nil, context.Cause(ctx)
 }
 
-// maxBuilds is how often a request is built before it is sent although more inputs wait. Those
-// inputs join the next request.
+// maxBuilds is the number of times that a request is built before it is sent although more inputs
+// wait. The waiting inputs join the next request.
 const maxBuilds = 3
 
 // build builds the next request and returns the inputs that join it.
@@ -272,7 +273,7 @@ func (d *demux) takeAll(p *pump, watch *watchdog) (ended bool, err error) {
 	return ended, err
 }
 
-// take processes what the pump sent and reports whether the stream has ended.
+// take processes an item of the pump and reports whether the stream has ended.
 func (d *demux) take(r *streamItem, watch *watchdog) (ended bool, err error) {
 	if r.err != nil || r.ended {
 		return true, streamEnd(r.err)
@@ -407,7 +408,7 @@ func (t *turn) failAttempt(d *demux, err error) (model.StopReason, *retryDelay, 
 	return "", &retryDelay{decision.delay, decision.fallback}, nil
 }
 
-// decide decides what follows a failed attempt. C6: if the provider refused something in the
+// decide returns the decision after a failed attempt. C6: if the provider refused something in the
 // history, the next request is degraded.
 func (t *turn) decide(fault *model.Error, failed *demux) decision {
 	if d := t.budget.retryRenewed(fault); d.retry {

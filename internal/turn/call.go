@@ -31,7 +31,7 @@ type call struct {
 	turn    *turn
 	turnCtx context.Context // context of the turn
 	cancel  context.CancelCauseFunc
-	// decided is resolved when the log says whether the call runs.
+	// decided is resolved when the log has the decision whether the call runs.
 	decided    *scope.Deferred[struct{}]
 	settled    *scope.Deferred[struct{}]
 	elapsed    time.Duration // run time; valid once settled is resolved
@@ -209,7 +209,7 @@ func (c *call) approve(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// reviewMargin bounds the wait until an interrupted review has recorded what it has used.
+// reviewMargin bounds the wait until an interrupted review has recorded its usage.
 const reviewMargin = 150 * time.Millisecond
 
 // inReview reports whether a review of the call has not ended.

@@ -20,14 +20,13 @@ func await(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// decideTimeout bounds how long a failed attempt waits until the log says which of its calls
-// have started; each start is a durable write. Calls that wait for an approval are not awaited
-// longer.
+// decideTimeout bounds the wait of a failed attempt until the log has the decisions which of its
+// calls have started; each start is a durable write. Calls that wait for an approval are not
+// awaited longer.
 const decideTimeout = time.Second
 
-// awaitStarts waits until the log says whether each of the attempt's calls runs. A call that
-// was complete before the response broke runs once, and the next attempt continues with its
-// result.
+// awaitStarts waits until the log has the decision about each of the attempt's calls. A call that
+// was complete before the response broke runs once, and the next attempt continues with its result.
 func (t *turn) awaitStarts(ctx context.Context, attempt string) {
 	bound, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()

@@ -31,7 +31,7 @@ const (
 	maxPieces = 64
 )
 
-// windowState is what a turn knows about its model's window.
+// windowState is a turn's state about its model's window.
 type windowState struct {
 	// compactedAt has the step of the last compaction for each trigger.
 	compactedAt      map[event.Trigger]int
@@ -224,7 +224,7 @@ func (t *turn) snapshot() (state event.State) {
 	return state
 }
 
-// windowFull returns the limit as an error that lists what fills the window.
+// windowFull returns the limit as an error that lists the contents of the window.
 func (t *turn) windowFull(why string) error {
 	p := t.plan(false)
 	rest := max(p.Kept-p.Fixed-p.Inputs, 0)

@@ -20,7 +20,7 @@ import (
 // settle does, and refuses requests that exceed its window.
 type worker struct {
 	window, calls int
-	text          string              // what each response says beside its call
+	text          string              // the text of each response besides its call
 	digest        func(n int) []any   // its summary; nil for a good one
 	usage         func(input int) int // the input usage that it reports
 

@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/tool/task"
 )
 
-// reportEndedChildren tells the model about background children that have ended (C18). The log
-// says which ends the model has received, so each is reported once.
+// reportEndedChildren reports background children that have ended to the model (C18). The log has
+// the reports that the model has received, so that each child is reported once.
 func (t *turn) reportEndedChildren() error {
 	return t.update(func(s event.State) (out []event.Event) {
 		for n, c := range s.UnreportedChildren() {

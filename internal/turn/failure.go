@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// droppedWords explains what happens to text that a provider refuses (C6).
+// droppedWords explains that later requests leave out a text that a provider refuses (C6).
 const droppedWords = "later requests leave out the refused text, so that the session can continue"
 
 // maxBody bounds the part of a provider's response that a failure keeps, in characters.

@@ -238,7 +238,7 @@ func (t *turn) hasInput() (has bool) {
 	return has
 }
 
-// prompt runs the blocking hooks of an input and gives the model what they add.
+// prompt runs the blocking hooks of an input and gives the model the text that they add.
 func (t *turn) prompt(ctx context.Context, in event.Input) (hooks.Verdict, error) {
 	v, err := t.Hooks.Prompt(ctx, t.id, in)
 	if err != nil {

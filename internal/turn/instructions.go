@@ -9,10 +9,10 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// instructionState is what the model has of the project's instructions.
+// instructionState records the project's instructions that the model has received.
 type instructionState struct {
 	instructedCalls int             // calls whose instructions were added
-	knownFiles      map[string]bool // that the model has; nil if not read from the log yet
+	knownFiles      map[string]bool // files that the model has; nil if not read from the log yet
 }
 
 // maxInstructions bounds the project's instructions that a session's model receives besides

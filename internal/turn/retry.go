@@ -42,13 +42,13 @@ func (b *budget) reset() {
 	b.faults, b.stalls, b.outages, b.renewals, b.failures = 0, 0, 0, 0, 0
 }
 
-// decision decides what follows a failed attempt.
+// decision is the reaction to a failed attempt.
 type decision struct {
 	retry        bool
 	fallback     bool                  // the next request goes to the fallback model
-	degraded     bool                  // the next request leaves out what the provider refused
+	degraded     bool                  // the next request leaves out the refused parts
 	change       *event.HistoryChanged // change of the history for all later requests
-	note         string                // for people: what settle did about it, or what they can do
+	note         string                // for people: the reaction of settle, or advice
 	delay        time.Duration
 	holdSessions bool   // sessions with the same key wait as well
 	attempt      int    // number of failed attempts in a row, of any kinds
@@ -56,8 +56,7 @@ type decision struct {
 	exhausted    string // why there is no retry, if the error itself could be retried
 }
 
-// degrade counts the failure of a request that is sent again without what the provider
-// refused.
+// degrade counts the failure of a request that is sent again without the refused parts.
 func (b *budget) degrade() decision {
 	b.failures++
 	return b.bounded(decision{retry: true, degraded: true, attempt: b.failures})

@@ -15,7 +15,7 @@ import (
 const (
 	// maxSearchTokens bounds the model's report about a search.
 	maxSearchTokens = 8192
-	// maxSearchPauses is how often the provider may pause a search.
+	// maxSearchPauses is the number of times that the provider can pause a search.
 	maxSearchPauses = 4
 	// searchPrompt is the complete prompt of a search, besides the query.
 	searchPrompt = "Search the web for the query. Report what the pages say that bears on it: facts, versions, " +

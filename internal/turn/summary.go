@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// maxSummaries is how often the model is asked for a usable summary.
+// maxSummaries is the number of requests for a usable summary.
 const maxSummaries = 2
 
 const kindOverflow = string(model.ErrContext)

@@ -55,8 +55,8 @@ type Requests struct {
 	// where the calls worked. It is called after each step and reads files. It returns files
 	// that the model already has as well.
 	Instructions func(dir string, calls []event.Content) []run.Instruction
-	// Reminder, if set, returns what the model must know before the next request, such as that
-	// the permission mode has changed; empty for nothing. It receives the state of the log.
+	// Reminder, if set, returns a note for the model before the next request, such as that the
+	// permission mode has changed; empty for none. It receives the state of the log.
 	Reminder func(s event.State) string
 }
 
@@ -77,7 +77,7 @@ type Execution struct {
 	Hurry <-chan struct{}
 }
 
-// Bounds bound what a turn may use.
+// Bounds limit a turn.
 type Bounds struct {
 	Retry  run.Retry
 	Limits run.Limits
@@ -160,7 +160,7 @@ type stepState struct {
 	repeats         map[[32]byte]int
 }
 
-// consumption is what a turn has used of its limits.
+// consumption is the part of its limits that a turn has used.
 type consumption struct {
 	startedAt       time.Time
 	timeBefore      time.Duration // run time of the session's earlier turns
@@ -171,9 +171,9 @@ type consumption struct {
 }
 
 // Run runs the started turn with the id until the turn has its terminal event, and returns its
-// cause. Cancel ctx with an [*event.Cause] to interrupt the turn. The error reports what
-// failed besides the turn, such as the journal or a finalizer; the turn has ended in any case.
-// The configuration is a pointer so that the stack of a turn stays small while it waits.
+// cause. Cancel ctx with an [*event.Cause] to interrupt the turn. The error reports failures
+// besides the turn, such as in the journal or a finalizer; the turn has ended in any case. The
+// configuration is a pointer so that the stack of a turn stays small while it waits.
 func Run(ctx context.Context, c *Config, id string) (cause *event.Cause, err error) {
 	t := newTurn(c, id)
 	if failed := scope.Guard(func() error { cause, err = t.run(ctx); return nil }); failed != nil {

@@ -79,7 +79,7 @@ data: {"type":"message_stop"}
 }
 
 // A limit on the tokens of the turn or the session ends the turn for any reported usage. The
-// answers are kept, and the log says that their usage is an estimate.
+// answers are kept, and the log marks their usage as an estimate.
 func TestImplausibleUsageLimitsAllTheSame(t *testing.T) {
 	counts := []string{
 		"9223372036854775808",

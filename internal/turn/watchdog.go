@@ -137,7 +137,7 @@ func (w *watchdog) check() (silent time.Duration, why cutReason) {
 	return now - w.progress, cutStall
 }
 
-// cutReason is why the watchdog ends a stream; empty if it does not.
+// cutReason is the reason why the watchdog ends a stream; empty if it does not.
 type cutReason string
 
 const (

@@ -40,7 +40,7 @@ type Answer struct {
 	Message string
 	Explain bool // denied until the model has explained the effects
 	Policy  string
-	// Arguments are what the call runs with instead; empty for no change.
+	// Arguments replace the arguments of the call; empty for no change.
 	Arguments string
 	// Permission is as in [settle.Answer].
 	Permission string
@@ -58,7 +58,7 @@ type SentQuestion interface {
 	Withdraw()
 }
 
-// ErrGone says that the client is gone, which ends the turn without an answer.
+// ErrGone reports that the client is gone, which ends the turn without an answer.
 var ErrGone = errors.New("the client is gone")
 
 // Await is an [SentQuestion] that there is nothing to withdraw of.
@@ -77,7 +77,7 @@ func Nobody(policy, why string) SentQuestion {
 	})
 }
 
-// Options say how to ask.
+// Options configure an Asker.
 type Options struct {
 	Session Session
 	// Ask puts a question to the client. It does not wait for the answer. nil

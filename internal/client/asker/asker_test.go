@@ -45,9 +45,9 @@ func (c *client) Await(ctx context.Context) (asker.Answer, error) {
 	}
 }
 
-// turn runs a turn with one call that is asked about. Each of the askers follows
-// it; made, if set, is told of them. The turn is interrupted after a minute. turn
-// returns the approval, and whether the call ran.
+// turn runs a turn with one call that needs an approval. Each of the askers follows the turn; made,
+// if set, receives them. The turn is interrupted after a minute. turn returns the approval, and
+// whether the call ran.
 func turn(t *testing.T, made func(*asker.Asker), askers ...asker.Options) (approval event.Approval, ran bool) {
 	t.Helper()
 	act, err := tool.New(
@@ -183,7 +183,7 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// Where the client goes, what it was asked is denied.
+// If the client disconnects, its open questions are denied.
 func TestDeny(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client{after: time.Hour}

@@ -41,7 +41,8 @@ func Reason(a event.ApprovalRequested) string {
 	return "Asked because " + a.Why
 }
 
-// Scope is what an approval for the session covers. It does not repeat the name of the call's file.
+// Scope returns the calls that an approval for the session covers, in words. It does not repeat the
+// name of the call's file.
 func Scope(a event.ApprovalRequested) string {
 	const change = "every later change of "
 	if ofOneFile(a, change, a.Covers) {

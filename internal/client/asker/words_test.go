@@ -49,8 +49,8 @@ func TestQuestionNamesFileOnce(t *testing.T) {
 	}
 }
 
-// A question says what an approval for the session covers; if that is no other call, it says so
-// without offering one.
+// A question states the scope of an approval for the session; if that covers no other call, it
+// states that and does not offer the approval.
 func TestWordsOfScope(t *testing.T) {
 	for _, c := range []struct {
 		once         bool

@@ -40,8 +40,9 @@ func itemEnded(attempt, item string, status event.Status, c event.Content) event
 	return event.Event{Turn: "t1", Attempt: attempt, Item: item, Data: d}
 }
 
-// A session with all there is: thoughts, calls at once, a failed attempt whose text was
-// said anew, a note, an input that steers, arguments that are no object, an interrupt.
+// session returns a session with all kinds of entities: thoughts, parallel calls, a failed attempt
+// whose text was repeated, a note, an input that steers, arguments that are not an object, an
+// interrupt.
 func session(t *testing.T) event.State {
 	in := func(attempt, item string, d event.Data) event.Event {
 		return event.Event{Turn: "t1", Attempt: attempt, Item: item, Data: d}
@@ -114,7 +115,8 @@ func TestTrajectory(t *testing.T) {
 	}
 }
 
-// A call that a person changed has both arguments: the model's, and those that it ran with.
+// A call that a person changed has both arguments: the model's arguments, and the arguments that it
+// ran with.
 func TestTrajectoryOfChangedCall(t *testing.T) {
 	in := func(item string, d event.Data) event.Event {
 		return event.Event{Turn: "t1", Attempt: "a1", Item: item, Data: d}
@@ -192,7 +194,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// faults are the rules of the format that a document breaks: those that Harbor's own
+// faults returns the rules of the format that a document breaks: the rules that Harbor's own
 // validator enforces on version 1.7.
 func faults(data []byte) (found []string) {
 	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

@@ -22,7 +22,7 @@ type Trajectory struct {
 	Children      []Trajectory `json:"subagent_trajectories,omitempty"`
 }
 
-// Agent is who acted.
+// Agent is the agent that acted.
 type Agent struct {
 	Name      string `json:"name"`
 	Version   string `json:"version"`
@@ -90,21 +90,20 @@ type StepExtra struct {
 	Error   string `json:"error,omitempty"`
 	// Calls that did not simply succeed, or that ran with other arguments, by id.
 	Calls map[string]CallExtra `json:"calls,omitempty"`
-	// Ended is how the turn ended whose last step this is, and Cause the same for
-	// programs.
+	// Ended describes the end of the turn whose last step this is. Cause is the same for programs.
 	Ended string       `json:"turn_ended,omitempty"`
 	Cause *event.Cause `json:"turn_cause,omitempty"`
 }
 
-// CallExtra is how a call ended.
+// CallExtra describes the end of a call.
 type CallExtra struct {
 	Status   string `json:"status"`
 	Effects  string `json:"effects,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
-	// Cause is why it was aborted.
+	// Cause is the reason of an abort.
 	Cause *event.Cause `json:"cause,omitempty"`
-	// Ran are the arguments that the call ran with, if they are not the model's, and ChangedBy is who
-	// changed them: "user" or "hook".
+	// Ran are the arguments that the call ran with, if they differ from the model's. ChangedBy
+	// names the author of the change: "user" or "hook".
 	Ran       string `json:"effective_arguments,omitempty"`
 	ChangedBy string `json:"changed_by,omitempty"`
 }

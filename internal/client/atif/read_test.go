@@ -34,7 +34,7 @@ func loaded(t *testing.T, doc string) event.State {
 	return s
 }
 
-// TestRoundTrip: what a session says is said by the session that is made of its
+// TestRoundTrip: a session that is made of a trajectory has the same content as the source of the
 // trajectory.
 func TestRoundTrip(t *testing.T) {
 	first := Of(session(t), nil)
@@ -138,7 +138,8 @@ var endings = map[string]string{
 	"replaced by a new input ": `{"schema_version":"ATIF-v1.7","agent":{"name":"settle","version":"1"},"steps":[{"source":"agent","message":"a","extra":{"outcome":"aborted","turn_ended":"r","turn_cause":{"outcome":"aborted","reason":"replaced"}}},{"source":"user","message":"more"},{"source":"agent","message":"b"}]}`,
 }
 
-// TestEndings: turns and calls end as the trajectory says, and it is said again.
+// TestEndings: turns and calls of the read session have the endings of the trajectory, also after a
+// second round.
 func TestEndings(t *testing.T) {
 	for want, doc := range endings {
 		for range 2 {
@@ -157,7 +158,7 @@ func TestEndings(t *testing.T) {
 			if got := first.Cause.Error() + " " + string(effects); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			raw, err := json.Marshal(Of(s, nil)) // and once more, with what it says
+			raw, err := json.Marshal(Of(s, nil)) // once more, with its own data
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +202,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever the document, the log keeps the contract, or there is an error.
+// FuzzEvents: from any document, the log keeps the contract, or there is an error.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(foreign))
 	for _, seed := range endings {

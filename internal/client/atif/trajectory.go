@@ -222,7 +222,8 @@ func (s *Step) call(i *event.Item, c event.Content) {
 	}
 }
 
-// extraOf returns what the format has no field for; false for a call of the model that succeeded.
+// extraOf returns the parts of a call for which the format has no field; false for a call of the
+// model that succeeded.
 func extraOf(i *event.Item, c event.Content) (extra CallExtra, needed bool) {
 	extra = CallExtra{
 		Status: string(i.Status), Effects: string(i.Effects), ExitCode: c.ExitCode, Cause: i.Cause, Ran: c.Effective,

@@ -118,8 +118,8 @@ func kind(k event.Kind) func(event.Event) bool {
 	return func(e event.Event) bool { return e.Kind() == k }
 }
 
-// An attached client sees what the host has, from the middle of a turn on, and what it sends
-// is run there.
+// An attached client receives the host's events, from the middle of a turn on, and the host runs
+// its inputs.
 func TestAttachedClientReadsAndSends(t *testing.T) {
 	hold := make(chan struct{})
 	h := newHosted(
@@ -197,7 +197,7 @@ func TestAttachedClientReadsAndSends(t *testing.T) {
 	}
 }
 
-// C16: the first answer counts, from whichever side, and the other one is told.
+// C16: the first answer counts, from either side, and the other side learns of it.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	h := newHosted(t, script.Call("act", "{}"), script.Text("Done."))
 	attached := h.join(t)
@@ -293,7 +293,7 @@ func TestAttachedClientThatDoesNotReadDelaysNobody(t *testing.T) {
 	}
 }
 
-// An attached client sees the end that the host gives the session, and is told that the host
+// An attached client receives the end of a session that the host closes, and learns that the host
 // is gone.
 func TestTheHostCloses(t *testing.T) {
 	h := newHosted(t, script.Turn(script.Text("One"), script.Stall()))
@@ -359,7 +359,8 @@ func TestAHostThatIsSlowIsNotGone(t *testing.T) {
 	}
 }
 
-// Who comes and goes leaves nothing: the test's main counts.
+// Clients that connect and disconnect leave no goroutine or descriptor: the test's main counts
+// them.
 func TestComingAndGoing(t *testing.T) {
 	h := newHosted(t, script.Turn(script.Text("One"), script.Stall()))
 	if _, err := h.Submit(t.Context(), "count"); err != nil {

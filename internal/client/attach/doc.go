@@ -13,10 +13,10 @@
 // events that no disk has accepted. If the host has ended, the log file has the remaining
 // events, so that a client misses no event that was shown (C4, C17).
 //
-// Disconnecting ends nothing, a slow reader delays nobody, and the first answer to a
-// question counts (C16). All waits are bounded, because a host can be stopped.
-// The package is a client of the public API, so that it stays above the root package; the
-// socket itself is in internal/hostsocket.
+// Disconnecting ends nothing, a slow reader delays no other reader, and the first answer to a
+// question counts (C16). All waits are bounded, because a host can be stopped. The package is a
+// client of the public API, so that it stays above the root package; the socket itself is in
+// internal/hostsocket.
 //
 // Other files:
 //

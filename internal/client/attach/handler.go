@@ -136,8 +136,8 @@ func (h *handler) settings() Settings {
 	return settingsOf(h.session, host)
 }
 
-// choose changes the settings that an attached client may change: those of the model, not the
-// permissions.
+// choose changes the settings that an attached client can change: the settings of the model, but
+// not the permissions.
 func (h *handler) choose(ctx context.Context, p choosing) (any, error) {
 	opened, err := h.opened()
 	if err != nil {
@@ -181,7 +181,7 @@ func call[P any](r *jsonrpc.Request, do func(P) (any, error)) (any, error) {
 	return do(params)
 }
 
-// list answers the calls about what the session offers and permits.
+// list answers the calls that list the session's commands, models and permissions.
 func (h *handler) list(r *jsonrpc.Request) (any, error) {
 	opened, err := h.opened()
 	if err != nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// Owner is what the terminal that started a host can do, beyond an attached client: choose any
-// permission, end the session with a cause, and leave the host running. Its calls come over a
-// connection that only these two processes have, so that no other program can make them.
+// Owner has the rights of the terminal that started a host, beyond the rights of an attached
+// client: choose any permission, end the session with a cause, and leave the host running. Its
+// calls come over a connection that only these two processes have, so that no other program can
+// make them.
 type Owner struct {
 	// Detach has the host live on after the end of the connection.
 	Detach func()
-	// Close ends the session, and reports what did not end.
+	// Close ends the session. The error names the turns and processes that did not end.
 	Close func(reason event.Reason, by string) error
 }
 
@@ -71,7 +72,8 @@ func (s *Session) Detach(ctx context.Context) error {
 }
 
 // End ends the session and its host, as the host's owner, and disconnects. [Session.Events] still
-// yields what the host has written. The error names what did not end before ctx.
+// yields the events that the host has written. The error names the turns and processes that did not
+// end before ctx.
 func (s *Session) End(ctx context.Context, reason event.Reason, by string) error {
 	err := s.call(ctx, 0, methodClose, closing{reason, by}, nil)
 	if half, ok := s.conn.(interface{ CloseWrite() error }); ok {

@@ -21,7 +21,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// An attached client chooses what the host's turns think with, and can only have them do less.
+// An attached client chooses the model and effort of the host's turns, and can only tighten the
+// permission.
 func TestAttachedClientChangesSettings(t *testing.T) {
 	place := clienttest.NewPlace(t)
 	env := map[string]string{"HOME": t.TempDir(), "SETTLE_DATA_DIR": place.Data}

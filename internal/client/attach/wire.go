@@ -46,7 +46,7 @@ type change struct {
 // changePrefix distinguishes a change from an event, which begins with its version.
 const changePrefix = `{"settings":`
 
-// The methods. Their bodies are those of the HTTP API of settle serve.
+// The methods. Their bodies are the bodies of the HTTP API of settle serve.
 const (
 	methodSubmit    = "submit"
 	methodInterrupt = "interrupt"

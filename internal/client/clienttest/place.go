@@ -22,8 +22,8 @@ const Patience = time.Minute
 // writes takes longer than a client would wait.
 const CloseTimeout = Patience / 2
 
-// Place is where the sessions of a test are kept, and where they work: that is
-// the user's home directory as well.
+// Place has the folders of a test: Data has the sessions, and Dir is their working directory and
+// the user's home directory.
 type Place struct{ Data, Dir string }
 
 // NewPlace makes a place.

@@ -20,7 +20,7 @@ Read first: the README, the build files, the CI configuration, existing instruct
 
 State only what you found in the repository: no general advice, no guesses. Check a command by running it where that changes nothing. If AGENTS.md exists, improve it and keep what is still true.`
 
-// reviewName is the built-in command whose words are what to review.
+// reviewName is the built-in command that reviews the changes that its words describe.
 const reviewName = "review"
 
 // builtIn returns settle's own commands that are ordinary prompts, so that each frontend has

@@ -14,16 +14,16 @@ type Command struct {
 	// About describes the command; it defaults to the first line of the text. Hint names
 	// the arguments, and is empty if the command takes none.
 	About, Hint string
-	// Path is the command's file, and Project says that the file belongs to the project.
+	// Path is the command's file, and Project reports that the file belongs to the project.
 	Path    string
 	Project bool
 	// Plugin is the plugin that has the command; empty for none.
 	Plugin string
-	// Skill says that the command is a skill.
+	// Skill reports that the command is a skill.
 	Skill bool
 	// Server is the MCP server that has it as a prompt; empty for any other.
 	Server string
-	// BuiltIn says that the command is settle's own.
+	// BuiltIn reports that the command is settle's own.
 	BuiltIn bool
 	// Warnings list the settings in the file that settle ignores.
 	Warnings []string

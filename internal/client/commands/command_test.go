@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sources are those of a user whose home is root/home, in root/repo, with the files.
+// sources writes files below root and returns the skill sources of a user whose home is root/home
+// and whose working directory is root/repo.
 func sources(t *testing.T, files map[string]string) (root string, s skills.Sources) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())

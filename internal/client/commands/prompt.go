@@ -80,7 +80,7 @@ func (c Command) ClaudeName() string {
 	return c.Name
 }
 
-// FailedError says that a command could not be expanded. No input was sent.
+// FailedError reports that a command could not be expanded. No input was sent.
 type FailedError struct{ why error }
 
 func (e *FailedError) Error() string { return e.why.Error() }

@@ -49,7 +49,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// What git ignores is left out; what it does not know yet is there.
+// Files that git ignores are left out; files that git does not know yet are listed.
 func TestRead(t *testing.T) {
 	dir := place(t, "a.go", "sub/b.go", "sub/ignored.log", ".gitignore", "new.txt")
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*.log\n"), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxWalked is how many files a walk looks for, and walkTimeout how long.
+	// maxWalked bounds the number of files of a walk, and walkTimeout its duration.
 	maxWalked   = 50_000
 	walkTimeout = 2 * time.Second
 	// maxPaths bounds the paths that are kept of an index.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// found is a path that matches. Of two, the one that is less is the better one.
+// found is a path that matches. The lesser of two paths is the better match.
 type found struct {
 	path                string
 	class, spread, size int

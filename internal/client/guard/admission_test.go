@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 )
 
-// However often others guess from the same address, whoever knows the token
-// comes in; and they stay locked out.
+// Wrong guesses from an address lock out the guesser, and never a client with the token at the same
+// address.
 func TestGuessesLockOutNobodyElse(t *testing.T) {
 	d := guard.NewAdmission("the-right-token", 1e-9, 100)
 	ask := func(authorization string) guard.Entry {

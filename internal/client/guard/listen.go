@@ -26,10 +26,10 @@ type Address struct {
 	Connections int
 }
 
-// Place is where a server listens.
+// Place is a listener of a server and the reach of its address.
 type Place struct {
 	net.Listener
-	// Exposed says that other machines can reach the address.
+	// Exposed reports that other machines can reach the address.
 	Exposed bool
 
 	scheme, host string

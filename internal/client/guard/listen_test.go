@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 )
 
-// What others can reach needs TLS, or a word that it is meant.
+// An address that other machines can reach needs TLS, or an explicit flag.
 func TestListen(t *testing.T) {
 	for _, c := range []struct {
 		address guard.Address

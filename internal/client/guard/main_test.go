@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/modeltest/leak"
 )
 
-// connectRole is the first argument of a process that connects to a socket, and prints what
-// it receives.
+// connectRole is the first argument of a process that connects to a socket, and prints the received
+// data.
 const connectRole = "connect-to-socket"
 
 func TestMain(m *testing.M) {

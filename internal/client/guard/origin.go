@@ -12,9 +12,9 @@ import (
 
 // Names are the host names by which clients may call a server.
 type Names struct {
-	// Names are the names other than those of the loopback interface.
+	// Names are the allowed host names besides the names of the loopback interface.
 	Names []string
-	// Exposed says that clients may also use any IP address.
+	// Exposed reports that clients can also use any IP address.
 	Exposed bool
 }
 

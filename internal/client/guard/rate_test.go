@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An address has a burst, then what comes in with time; others have their own;
-// and however many there are, what is kept of them is bounded.
+// An address has a burst, and then a rate; other addresses have their own; and the memory for
+// addresses is bounded.
 func TestRate(t *testing.T) {
 	now := time.Unix(1, 0)
 	l := NewRate(10, 20, func() time.Time { return now })

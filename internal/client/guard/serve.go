@@ -16,11 +16,11 @@ import (
 
 // Limits bound the resources of a server's clients; each zero value means a default.
 type Limits struct {
-	// Rate is how many requests a second an address may make on average, and Burst how many
-	// at once. Requests with a token, requests without one, and requests for public files
+	// Rate is the average number of requests a second that an address can make, and Burst the
+	// number at once. Requests with a token, requests without one, and requests for public files
 	// have separate rates; a wrong token counts as several requests.
 	Rate, Burst float64
-	// HeaderBytes are the most in a request's headers.
+	// HeaderBytes bounds the headers of a request, in bytes.
 	HeaderBytes int
 	// HeaderTimeout bounds a request's headers, BodyTimeout all of it,
 	// IdleTimeout the time between requests, WriteTimeout each write to a client.
@@ -51,8 +51,8 @@ func (l Limits) Server(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// Serve serves requests until a stop arrives, then runs the shutdown and closes the
-// connections. It returns the error of what did not end in time.
+// Serve serves requests until a stop arrives, then runs the shutdown and closes the connections. It
+// returns an error that names the work that did not end in time.
 func Serve(l net.Listener, server *http.Server, shutdown stdio.Shutdown) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }() // ends with Shutdown or Close below; never blocks: room for one

@@ -93,7 +93,7 @@ func (c Clipboard) from(
 		terminal.OneLine(strings.Join(offered[:min(len(offered), 5)], ", ")))
 }
 
-// output runs a program of the clipboard and returns what it prints.
+// output runs a program of the clipboard and returns its standard output.
 func (c Clipboard) output(ctx context.Context, install string, argv ...string) ([]byte, error) {
 	out, err := c.Run(ctx, argv...)
 	switch {

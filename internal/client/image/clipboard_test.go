@@ -13,7 +13,7 @@ import (
 
 const picture = "\x89PNG\r\n\x1a\nx"
 
-// clipboard is a clipboard whose programs print what the map says.
+// clipboard returns a clipboard whose programs print the texts in the map.
 func clipboard(goos string, env map[string]string, prints map[string]string) Clipboard {
 	return Clipboard{
 		GOOS: goos, Getenv: func(name string) string { return env[name] },

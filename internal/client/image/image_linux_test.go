@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// readPatience is how long a read that hangs is waited for.
+// readPatience bounds the wait for a read that hangs.
 const readPatience = 20 * time.Second
 
 // A command in the background exchanges a picture for a FIFO: attaching it never waits.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is not a picture, or not a file, is named.
+// The error names the file that is not an image or not a file.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	png := filepath.Join(dir, "picture")

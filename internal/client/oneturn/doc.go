@@ -14,6 +14,6 @@
 //   - options.go: settings of a run; which view shows the turn
 //   - answer.go: the file with the final answer
 //   - unfinished.go: the prompt that continues what a crash cut
-//   - held.go: what became of a held call, and which calls are held
+//   - held.go: the outcome of a held call, and which calls are held
 //   - schema.go: checks the answer against a JSON Schema
 package oneturn

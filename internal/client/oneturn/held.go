@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// HeldWords say how a person answers calls that are held.
+// HeldWords are advice on how a person answers held calls.
 const HeldWords = "answer it with: settle approvals"
 
 // unrun returns why the call that the run approved did not begin; empty if it did, and for other runs.
@@ -36,10 +36,10 @@ func (r *runner) nameHeld(session *settle.Session, turn string) {
 	}
 }
 
-// sayHeld says that a call waits for a person.
+// sayHeld reports that a call waits for a person.
 func (r *runner) sayHeld(h event.HeldCall) {
 	r.say("the call is held: %s; %s", terminal.Short(transcript.HeldTitle(h), maxHeldTitle), HeldWords)
 }
 
-// maxHeldTitle is how many characters of a held call are shown.
+// maxHeldTitle is the number of shown characters of a held call.
 const maxHeldTitle = 80

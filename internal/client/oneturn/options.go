@@ -18,7 +18,7 @@ type Options struct {
 	// Session is the id of the session, which is created if there is none; ""
 	// makes a new one. It works by Config.
 	Session string
-	// Imported says that the session was just imported from a file.
+	// Imported reports that the session was just imported from a file.
 	Imported bool
 	Config   settle.SessionConfig
 	Prompt   string
@@ -68,7 +68,7 @@ type Options struct {
 	Mask func(string) string
 }
 
-// Stage is where a view shows a turn.
+// Stage has the outputs on which a view shows a turn.
 type Stage struct {
 	Out, Err *stdio.Output
 	// Write writes the bytes that add appends to Out, and neutralises control characters.

@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// firstTimeout is how long a run with a prompt waits for the first byte of its standard
-	// input; idleTimeout applies to each further byte. A caller may leave standard input
-	// open and unused, which must not block the run forever. A "-" beside the prompt
-	// announces input.
+	// firstTimeout bounds the wait of a run with a prompt for the first byte of its standard input;
+	// idleTimeout applies to each further byte. A caller may leave standard input open and unused,
+	// which must not block the run forever. A "-" beside the prompt announces input.
 	firstTimeout = 500 * time.Millisecond
 	idleTimeout  = 2 * time.Second
 	// maxInput bounds the input in bytes.
@@ -30,10 +29,10 @@ type UsageError struct{ Message string }
 
 func (e *UsageError) Error() string { return e.Message }
 
-// Prompt builds the prompt from the arguments and standard input. The argument "-", or no
-// argument, is replaced by the input; beside a prompt, the input is context. terminal says
-// that standard input is a terminal, which Prompt does not read. bare reports that a pipe beside the prompt
-// ended without a byte.
+// Prompt builds the prompt from the arguments and standard input. The argument "-", or no argument,
+// is replaced by the input; beside a prompt, the input is context. terminal reports that standard
+// input is a terminal, which Prompt does not read. bare reports that a pipe beside the prompt ended
+// without a byte.
 func Prompt(ctx context.Context, args []string, stdin *os.File, terminal bool) (text string, bare bool, err error) {
 	var words []string
 	wanted := len(args) == 0

@@ -77,7 +77,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// Who asked for the input waits for it, until somebody ends the wait.
+// A run that was asked to read its input waits for it, until it is interrupted.
 func TestPromptWaitsForInput(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -75,7 +75,7 @@ func (s *stopper) attach(session *settle.Session) {
 	}
 }
 
-// pass tells the session of the last stop.
+// pass sends the last stop to the session.
 func (s *stopper) pass() {
 	if s.session == nil {
 		return

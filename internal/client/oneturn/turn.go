@@ -424,8 +424,8 @@ func (r *runner) worktreeTimeout() time.Duration {
 	return worktreeTimeout
 }
 
-// close ends the session and its remaining processes, and names those that did not stop. A
-// second stop does not wait for the session's git worktree.
+// close ends the session and its remaining processes, and reports the processes that did not stop.
+// After a second stop it does not wait for the session's git worktree.
 func (r *runner) close(session *settle.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout+r.worktreeTimeout())
 	defer cancel()
@@ -504,7 +504,7 @@ func (r *runner) say(format string, args ...any) {
 	r.line(terminal.Fold(text, r.err.Columns()))
 }
 
-// sayCause says why the turn has no valid answer.
+// sayCause prints the reason why the turn has no valid answer, and passes it, masked, to Failed.
 func (r *runner) sayCause(format string, args ...any) {
 	r.say(format, args...)
 	if r.Failed != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// seen is a view that keeps what it is shown.
+// seen is a view that records its changes.
 type seen struct {
 	kinds []event.Kind
 	why   string

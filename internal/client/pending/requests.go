@@ -16,7 +16,8 @@ type Requests[R any] struct {
 
 // Entry is a request that is not answered.
 type Entry[R any] struct {
-	// Key is the ID of what the request waits for: an input, a turn, or the request itself.
+	// Key is the ID of the object that the request waits for: an input, a turn, or the request
+	// itself.
 	Key     string
 	Request R
 

@@ -22,7 +22,7 @@ func keys[R any](entries []*pending.Entry[R]) (out []string) {
 	return out
 }
 
-// A request is answered once, whoever comes to answer it.
+// A request is answered once, also if several goroutines answer it.
 func TestAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b pending.Requests[int]
@@ -106,7 +106,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// C19: what becomes of an input, those who sent it are told.
+// C19: the senders of an input learn its outcome.
 func TestStep(t *testing.T) {
 	var b pending.Requests[string]
 	for _, input := range []string{"n1", "n2", "n3", "n4"} {

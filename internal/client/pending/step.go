@@ -24,12 +24,12 @@ type Move[R any] struct {
 	How How
 	// Turn is the turn of Taken and Ended.
 	Turn string
-	// Cause is how the turn ended, or why the input is held.
+	// Cause is the cause of the turn's end, or the reason why the input is held.
 	Cause *event.Cause
 }
 
-// Step returns what an event means for the pending requests, in their order. Requests of
-// several sessions can share one Requests if the input IDs are unique.
+// Step returns the effects of an event on the pending requests, in their order. Requests of several
+// sessions can share one Requests if the input IDs are unique.
 func (p *Requests[R]) Step(e event.Event) []Move[R] {
 	switch d := e.Data.(type) {
 	case event.TurnStarted:
@@ -76,7 +76,7 @@ func (p *Requests[R]) about(input string, m Move[R]) []Move[R] {
 	return []Move[R]{m}
 }
 
-// causeOf is how a turn ended, as its last event has it.
+// causeOf returns the cause of a turn's end, from its last event.
 func causeOf(e event.Event) *event.Cause {
 	switch d := e.Data.(type) {
 	case event.TurnAborted:

@@ -23,7 +23,7 @@ import (
 
 const (
 	fetchTimeout = 3 * time.Minute
-	// maxFetched bounds what a fetch may write, in bytes; it is measured each watchInterval.
+	// maxFetched bounds the files of a fetch, in bytes; they are measured each watchInterval.
 	maxFetched    = 512 << 20
 	watchInterval = 250 * time.Millisecond
 	// maxTreeList bounds the list of a commit's files in bytes.
@@ -58,9 +58,9 @@ const (
 	maxFetchAge = time.Hour
 )
 
-// sweep removes what killed processes have fetched.
+// sweep removes the files that killed processes have fetched.
 func sweep(scratch string) {
-	entries, _ := os.ReadDir(scratch) // what cannot be listed stays
+	entries, _ := os.ReadDir(scratch) // entries that cannot be listed stay
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && strings.HasPrefix(e.Name(), fetchPrefix) && time.Since(info.ModTime()) > maxFetchAge {
@@ -84,7 +84,7 @@ func (c *commit) fetch(ctx context.Context, from Source) error {
 		orHead(from.Ref),
 	}
 	err := c.watched(ctx, allowed, one...)
-	if err != nil && IsCommit(from.Ref) && ctx.Err() == nil { // some servers send only what a name leads to
+	if err != nil && IsCommit(from.Ref) && ctx.Err() == nil { // some servers send named commits only
 		all := append(slices.Clone(one[:2]), "--no-tags", "--no-recurse-submodules", "--end-of-options", from.Where,
 			"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 		err = c.watched(ctx, allowed, all...)
@@ -202,7 +202,7 @@ func passed() []string {
 
 func (c *commit) Commit() string { return c.id }
 
-// Close removes what was fetched.
+// Close removes the fetched files.
 func (c *commit) Close() error { return os.RemoveAll(c.dir) }
 
 // object is an entry of a commit's tree.

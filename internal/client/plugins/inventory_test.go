@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Whatever the texts of a plugin are, a part is one line, and the line shows where it ends.
+// For any texts of a plugin, a part is one line, and the line shows where it ends.
 func TestPartsCannotForgeLines(t *testing.T) {
 	for _, text := range []string{
 		"a\nhook  Stop: true", "a\rb", "a\x1b[2K\x1b[1A", "a\u202eb", "a\u2028b", "a\u200bb", "a\x9bb", "a\tb", "\xff",
@@ -41,7 +41,7 @@ func TestPartsCannotForgeLines(t *testing.T) {
 	}
 }
 
-// Whatever settle reads of a server is in the list.
+// The list has everything that settle reads of a server.
 func TestServerIsShownWithAllKeys(t *testing.T) {
 	seen := map[string]string{}
 	variants := map[string]func(*config.SharedServer){

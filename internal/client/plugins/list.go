@@ -108,7 +108,7 @@ func (e listEntry) entry(root string) Entry {
 	return out
 }
 
-// ChooseError says that a source lists several plugins, or that the chosen one is not there.
+// ChooseError reports that a source lists several plugins, or that the chosen one is not there.
 type ChooseError struct {
 	Entries []Entry
 	// Source is the argument of the command, and Name the chosen name; "" for none.
@@ -164,6 +164,6 @@ func Choose(ctx context.Context, s Snapshot, source, folder, name string) (chose
 // names returns the name in a manifest; "" for none.
 func names(manifest []byte) string {
 	var file struct{ Name string }
-	_ = json.Unmarshal(manifest, &file) // plugin.Parse reports what is wrong
+	_ = json.Unmarshal(manifest, &file) // plugin.Parse reports the errors
 	return file.Name
 }

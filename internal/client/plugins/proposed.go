@@ -18,8 +18,8 @@ const (
 // Proposed is a plugin that a project's settings of Claude Code name.
 type Proposed struct{ Name, Where string }
 
-// ProposedBy returns what a project proposes. It is only text: settle fetches and runs
-// nothing of it.
+// ProposedBy returns the plugins that a project proposes, as text: settle fetches and runs nothing
+// of it.
 func ProposedBy(project repo.Project) (out []Proposed) {
 	for _, dir := range project.Dirs {
 		for _, name := range []string{"settings.json", "settings.local.json"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Source is where a plugin comes from: a directory, or a git repository.
+// Source is the source of a plugin: a directory, or a git repository.
 type Source struct {
 	// Where is an absolute directory, or the address of a repository.
 	Where string
@@ -160,8 +160,8 @@ type Snapshot interface {
 	Close() error
 }
 
-// Open returns the source's content. It fetches a repository; environ is the environment of
-// git, and scratch an existing directory for what it fetches.
+// Open returns the source's content. It fetches a repository; environ is the environment of git,
+// and scratch an existing directory for the fetched files.
 func (s Source) Open(ctx context.Context, environ []string, scratch string) (Snapshot, error) {
 	if s.Git {
 		return fetch(ctx, s, environ, scratch)

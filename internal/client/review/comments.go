@@ -19,10 +19,9 @@ const (
 	summaryName = "summary.md"
 )
 
-// Comments writes a folder that scripts of CI systems publish without a JSON parser:
-// summary.md, and for each finding that has a file in what is reviewed, NNN.md (its text),
-// NNN.path and NNN.line. The folder must be
-// missing, empty, or from an earlier review, whose files are replaced.
+// Comments writes a folder that scripts of CI systems publish without a JSON parser: summary.md,
+// and for each finding in a reviewed file, NNN.md (its text), NNN.path and NNN.line. The folder
+// must be missing, empty, or from an earlier review, whose files are replaced.
 func (r Report) Comments(dir string) error {
 	files := map[string]string{summaryName: r.markdown()}
 	count := 0

@@ -85,7 +85,7 @@ func rewrite(folder *disk.Dir, files map[string]string) error {
 	return nil
 }
 
-// earlierFiles returns the names of the files that an earlier review wrote. The error says that
+// earlierFiles returns the names of the files that an earlier review wrote. The error means that
 // the folder has other files, which a review would replace.
 func earlierFiles(folder *disk.Dir) ([]string, error) {
 	entries, err := folder.Read(maxFolder, func() bool { return true })
@@ -102,7 +102,7 @@ func earlierFiles(folder *disk.Dir) ([]string, error) {
 		case name == folderMark:
 		case isComment(name) && slices.Contains(mark, name):
 			earlier = append(earlier, name)
-		default: // a checkout under review can have a mark, and scripts publish what is beside the comments
+		default: // a checkout under review can have a mark, and scripts publish all files beside the comments
 			return nil, fmt.Errorf(
 				"the folder has %q, which no review wrote; name a new or empty folder. Nothing in it was changed", name,
 			)

@@ -24,7 +24,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Default is what is reviewed without further words.
+// Default describes the reviewed changes if the user does not choose any.
 const Default = "the changes of this working tree that are not committed (git status " + submodules + ", git diff " +
 	submodules + " HEAD, and new files); if there are none, the last commit (git show " + submodules +
 	" --first-parent HEAD)"
@@ -71,7 +71,7 @@ func list(lines []string) string {
 	return b.String()
 }
 
-// Since returns what is reviewed against a base and its commit; "" if the commit is not known.
+// Since describes the changes since a base and its commit; "" if the commit is not known.
 func Since(base, commit string) string {
 	if commit != "" {
 		return fmt.Sprintf(
@@ -107,12 +107,12 @@ func RangeOf(words string) (r Range, ok bool) {
 	return r, true
 }
 
-// Between returns what is reviewed for a range whose ends are the commits first and last.
+// Between describes the changes of a range whose ends are the commits first and last.
 func Between(words, first, last string) string {
 	return fmt.Sprintf("the difference %q between two commits (git diff %s %s %s)", words, submodules, first, last)
 }
 
-// CheckBase refuses what cannot be the name of a commit: the prompt has it in a command.
+// CheckBase refuses a text that cannot be the name of a commit: the prompt has it in a command.
 func CheckBase(base string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@{}~^+-#"
 	if strings.Trim(base, letters) != "" || strings.HasPrefix(base, "-") || strings.HasPrefix(base, "#") {
@@ -131,7 +131,8 @@ type Finding struct {
 	Line     int    `json:"line"`
 	Severity string `json:"severity"`
 	Text     string `json:"text"`
-	// Outside reports that what is reviewed does not have the file, so that no comment can be at it.
+	// Outside reports that the reviewed changes do not contain the file, so that no comment can be
+	// at it.
 	Outside bool `json:"outside,omitempty"`
 }
 

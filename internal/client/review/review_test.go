@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-// What Parse accepts follows the schema, and what follows the schema has a summary.
+// A text that Parse accepts follows the schema, and a text that follows the schema has a summary.
 func TestParse(t *testing.T) {
 	check, err := oneturn.Conform(review.Schema(), "settle review")
 	if err != nil {
@@ -171,7 +171,7 @@ func TestCommentsQuoteModelText(t *testing.T) {
 	}
 }
 
-// The prompt has the changed files, in bounds, and says what a review without the diff is.
+// The prompt has a bounded list of the changed files, and explains a review without the diff.
 func TestRequestListsFiles(t *testing.T) {
 	files := []string{"M\ta.go", "A\tb.go"}
 	text := review.Request("the parser", files)

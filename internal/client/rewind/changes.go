@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// Action is how a rewind treats a file.
+// Action is the treatment of a file by a rewind.
 type Action string
 
 // The actions.
@@ -40,8 +40,8 @@ type File struct {
 	Why       string
 	// By are the commands that changed the file, or during which it changed.
 	By []string
-	// Between says that another program, such as a formatter, changed the file between two
-	// changes. Those changes are lost as well.
+	// Between reports that another program, such as a formatter, changed the file between two
+	// changes. The program's changes are lost as well.
 	Between bool
 
 	isInTree   bool   // the path is in Dir, without links, and a command changed it
@@ -49,10 +49,10 @@ type File struct {
 	onlyCopy   string // why it must not be removed: it may have a content that cannot be restored
 	unrecorded bool   // by a version of settle that did not record the earlier content
 	size       int64  // of the present file, in bytes
-	imported   bool   // only an imported log says that it changed
+	imported   bool   // only an imported log has the change
 }
 
-// Uncovered is something that may have changed files and cannot be undone. Why says why, if it
+// Uncovered is something that may have changed files and cannot be undone. Why is the reason, if it
 // is not the general reason of the kind.
 type Uncovered struct {
 	Kind UncoveredKind
@@ -80,8 +80,8 @@ type collector struct {
 	uncovered []Uncovered
 	names     map[string]string // of calls, by id
 	commands  int               // recorded calls
-	// isImported reports that the turn was imported: its log does not prove what it did to
-	// files here.
+	// isImported reports that the turn was imported: its log does not prove any change of files
+	// here.
 	isImported bool
 }
 
@@ -134,7 +134,7 @@ func (c *collector) step(i *event.Item, dir string, isImported bool) step {
 	one.record = changes.RecordOf(content.Detail)
 	// An interrupt can come after a command has returned, and before its record is complete.
 	isKnown, isCut := one.record != nil, true
-	if isEdit(content.Name) { // a file tool that has returned reports what it did
+	if isEdit(content.Name) { // a file tool that has returned reports its changes
 		isKnown = bytes.Contains(content.Detail, []byte(`"files"`))
 		isCut = i.Status == event.ItemAborted || i.Status == event.ItemOpen
 	}
@@ -168,9 +168,9 @@ func nameOf(content event.Content) (UncoveredKind, string) {
 	return Call, content.Name + " " + content.RanWith()
 }
 
-// elsewhere says that a call ran in another directory than the session's; empty if it did not.
-// The paths that the call recorded are relative to that directory. What an imported call did is
-// never undone.
+// elsewhere returns the reason why a call's changes cannot be undone because the call ran in
+// another directory than the session's; empty if it did not. The paths that the call recorded are
+// relative to that directory. Changes of imported calls are never undone.
 func (c *collector) elsewhere(one step) string {
 	if one.isImported || one.dir == c.dir {
 		return ""

@@ -125,7 +125,8 @@ func TestEditsAndCommandsTogether(t *testing.T) {
 	b.wants("restored", map[string]string{"a": "1\n", "b": "1\n"})
 }
 
-// What others did since is kept: contents, modes, kinds, and files in folders that a command made.
+// Later changes by others are kept: contents, modes, kinds, and files in folders that a command
+// made.
 func TestCommandsKeepChangesOfOthers(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n", "d": "1\n", "e": "1\n"},
 		[]call{bash("echo 2 >a; echo 2 >b; rm c; echo 2 >d; mkdir made; echo n >made/n; echo 2 >e")})
@@ -146,7 +147,7 @@ func TestCommandsKeepChangesOfOthers(t *testing.T) {
 	})
 }
 
-// What is not recorded is named with its reason.
+// Unrecorded changes are listed with their reason.
 func TestCommandsThatCannotBeUndone(t *testing.T) {
 	b := work(t, map[string]string{"big": strings.Repeat("x", 2000), ".gitignore": "build\n", "build/out": "1\n"})
 	b.limits = changes.Limits{Bytes: 8000}
@@ -213,8 +214,8 @@ func TestRecordsStayInside(t *testing.T) {
 	}
 }
 
-// A host was killed while a command ran: the files that had changed by then are undone, and what
-// was changed later stays. It makes no difference whether the session was opened since.
+// A host was killed while a command ran: files that had changed by then are restored, and later
+// changes stay. It makes no difference whether the session was opened since.
 func TestCommandOfKilledHost(t *testing.T) {
 	for _, isOpened := range []bool{false, true} {
 		t.Run(fmt.Sprintf("opened %t", isOpened), func(t *testing.T) {
@@ -273,7 +274,7 @@ func TestCommandOfKilledHost(t *testing.T) {
 			if isOpened {
 				return
 			}
-			// The host died long before the changes: somebody else made them.
+			// The host died long before the changes: another program made them.
 			past := time.Now().Add(-time.Minute)
 			if err := os.Chtimes(filepath.Join(base, "tree-1"), past, past); err != nil {
 				t.Fatal(err)

@@ -43,10 +43,9 @@ func (b *bench) importAgain(dir string) {
 	}
 }
 
-// A log of another machine, or of an attacker, says which files there are and what was in them.
-// A rewind changes nothing for it: not in the folder that the log names, not in a copy of a
-// copy, and not after the copy is exported and imported once more. What happens after the
-// import, it undoes.
+// A log of another machine, or of an attacker, names files and their contents. A rewind changes
+// nothing for it: not in the folder that the log names, not in a copy of a copy, and not after the
+// copy is exported and imported once more. It undoes changes after the import.
 func TestRewindChangesNothingForImportedLog(t *testing.T) {
 	b := work(t, nil, []call{write("known.txt", "known\n")})
 	victim := t.TempDir()

@@ -126,7 +126,7 @@ func TestLastSnapshotWithUnreadableOnes(t *testing.T) {
 	}
 }
 
-// Manifests of earlier versions do not say what made them.
+// Manifests of earlier versions do not name the operation that made them.
 func TestManifestWithoutKind(t *testing.T) {
 	for text, want := range map[string]kind{
 		`{"fork": "f"}`: kindRewind, `{}`: kindUndo, `{"kind": "rewind"}`: kindRewind,

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/disk/changes"
 )
 
-// onlyCopyIn says why the entries that a call created must not be removed: the call can have moved
-// them from a path that cannot be restored. It is empty if there is no such path.
+// onlyCopyIn returns the reason why the entries that a call created must not be removed: the call
+// can have moved them from a path that cannot be restored. It returns "" if there is no such path.
 func onlyCopyIn(r *changes.Record) string {
 	if r.More > 0 {
 		return fmt.Sprintf("it may have been moved: %d more changes of its call were not recorded", r.More)
@@ -23,8 +23,8 @@ func onlyCopyIn(r *changes.Record) string {
 	return ""
 }
 
-// keepOnlyCopies keeps created files whose content belongs to a file that is not restored, and
-// those that are the file of another path.
+// keepOnlyCopies keeps created files that may have the only copy of a content that is not restored,
+// and created files that are the file of another path.
 func (p *Plan) keepOnlyCopies(root *disk.Dir) {
 	unrestored := map[changes.Version]string{}
 	folded := map[string][]string{}

@@ -39,7 +39,7 @@ type Plan struct {
 	content func(sum string) ([]byte, error)
 }
 
-// InputError says that the session has no such input.
+// InputError reports that the session has no such input.
 type InputError struct {
 	Input string
 	// Inputs are the session's inputs.
@@ -53,7 +53,7 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("there is no input %q; the inputs are:\n  %s", e.Input, strings.Join(e.Inputs, "\n  "))
 }
 
-// RunningError says that the session has a running turn.
+// RunningError reports that the session has a running turn.
 type RunningError struct{ Session string }
 
 func (e *RunningError) Error() string {

@@ -31,7 +31,7 @@ type Report struct {
 	Kept []File
 }
 
-// UndoCommand returns the command that reverts what was done to files. It names the session only if
+// UndoCommand returns the command that reverts the restored files. It names the session only if
 // isFound: if the command finds the data directory. A path works anywhere.
 func (r Report) UndoCommand(isFound bool) string {
 	which := r.Session
@@ -52,7 +52,7 @@ type snapshot struct {
 	Files   []copiedEntry `json:"files"`
 }
 
-// kind is what replaced the files of a snapshot.
+// kind is the operation that replaced the files of a snapshot.
 type kind string
 
 const (
@@ -60,7 +60,7 @@ const (
 	kindUndo   kind = "undo" // of a rewind
 )
 
-// madeBy returns what replaced the files.
+// madeBy returns the operation that replaced the files.
 func (m *snapshot) madeBy() kind {
 	switch {
 	case m.Kind != "":
@@ -71,7 +71,7 @@ func (m *snapshot) madeBy() kind {
 	return kindRewind
 }
 
-// inverse returns what undoes the kind.
+// inverse returns the operation that undoes the kind.
 func (k kind) inverse() kind {
 	if k == kindUndo {
 		return kindRewind

@@ -50,7 +50,7 @@ func work(t *testing.T, begin map[string]string, turns ...[]call) *bench {
 type call struct {
 	tool string
 	args map[string]string
-	do   func(*bench) // before the call, by somebody else
+	do   func(*bench) // another program's change before the call
 }
 
 func write(path, content string) call {
@@ -61,7 +61,7 @@ func edit(path, from, to string) call {
 	return call{tool: "edit", args: map[string]string{"path": path, "old_string": from, "new_string": to}}
 }
 
-// meanwhile has somebody else do something before the call.
+// meanwhile has another program change something before the call.
 func meanwhile(c call, do func(*bench)) call {
 	c.do = do
 	return c
@@ -149,7 +149,7 @@ func (b *bench) put(name, content string) {
 	}
 }
 
-// files are those of the directory, with their contents.
+// files returns the contents of the files in the directory, by path.
 func (b *bench) files() map[string]string {
 	b.Helper()
 	out := map[string]string{}
@@ -265,7 +265,8 @@ func TestEveryKindOfChange(t *testing.T) {
 	if got := b.plan(""); len(got.Changes()) > 0 || len(got.kept()) > 0 {
 		t.Errorf("there is still something to do: %v", did(got))
 	}
-	// The copy keeps what the original had kept, and goes with what it has itself.
+	// The copy has the contents that the original had stored, and restores files from its own
+	// contents.
 	if err := store.Delete(t.Context(), b.data, b.session); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestEveryKindOfChange(t *testing.T) {
 	}
 }
 
-// What somebody else did since is kept, and told.
+// Later changes by other programs are kept, and reported.
 func TestChangesOfOthersAreKept(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n", "d": "1\n", "e": "1\n"}, []call{
 		edit("a", "1", "2"), edit("b", "1", "2"), patch("*** Delete File: c"), edit("d", "1", "2"), write("new", "n\n"),
@@ -374,8 +375,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Whatever is cut off in the middle of a rewind, another one and the snapshot both
-// lead to where they should.
+// After an interruption at any point of a rewind, a second rewind and the snapshot both lead to the
+// expected files.
 func TestCrashes(t *testing.T) {
 	begin := map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"}
 	calls := []call{edit("a", "1", "2"), edit("b", "1", "2"), patch("*** Delete File: c"), write("new", "n\n")}
@@ -425,7 +426,7 @@ func sumOf(p *changes.Version) string {
 	return p.SHA256
 }
 
-// What is not kept, or was never recorded, stays as it is.
+// A file whose content is not stored, or was never recorded, stays unchanged.
 func TestContentsThatAreGone(t *testing.T) {
 	b := work(t, map[string]string{"a": "1\n", "b": "1\n"}, []call{edit("a", "1", "2"), edit("b", "1", "3")})
 	kept := filepath.Join(settle.Store{Dir: b.data}.OutputDir(b.session), "files")
@@ -516,9 +517,9 @@ func (b *bench) cut(n int, as string) {
 	b.session = as
 }
 
-// A change whose result was never written is undone where the file is what the call was
-// to leave: settle was killed after the change. Where it is what it was, the change was
-// not made. What is neither is somebody else's.
+// A change without a recorded result is undone if the file has the content that the call would
+// leave: settle was killed after the change. If the file has its old content, the change was not
+// made. If it has any other content, another program wrote it.
 func TestResultsThatWereNeverWritten(t *testing.T) {
 	begin := map[string]string{"a": "1\n", "b": "1\n", "m": "1\n"}
 	for name, tt := range map[string]struct {
@@ -560,7 +561,7 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 			b.wants("restored", tt.left)
 		})
 	}
-	// What was never recorded is not covered, and another call's record is none.
+	// An unrecorded change is not covered, and another call's record is none.
 	b := work(t, begin, []call{edit("a", "1", "2")})
 	b.cut(1, "killed")
 	path := filepath.Join(settle.Store{Dir: b.data}.OutputDir("killed"), "files", "intents.jsonl")
@@ -579,7 +580,7 @@ func TestResultsThatWereNeverWritten(t *testing.T) {
 	}
 }
 
-// A failed edit changes nothing: the file is still what the edit before it left.
+// A failed edit changes nothing: the file still has the content of the edit before it.
 func TestFailedEditIsNoChange(t *testing.T) {
 	mode := func(mode fs.FileMode) func(*bench) {
 		return func(b *bench) {
@@ -624,7 +625,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// What commands and children did is listed, once, and cannot act on a terminal.
+// Uncovered commands and children are listed, once, and cannot act on a terminal.
 func TestUncovered(t *testing.T) {
 	all := []Uncovered{
 		{Kind: Command, Text: "make"},

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// swapCalls is how many calls a race gets.
+// swapCalls is the number of calls in a race.
 const swapCalls = 60
 
 // A command in the background exchanges the file, or a folder above it, for a link out

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxUncovered is how many commands and children are listed, and widest how
-	// much of each.
+	// maxUncovered is the number of listed commands and children, and widest the number of shown
+	// characters of each.
 	maxUncovered = 12
 	widest       = 100
 	maxFiles     = 60 // are listed of a plan
@@ -24,7 +24,8 @@ func (p *Plan) ShortInput() string {
 	return terminal.Short(terminal.OneLine(line), maxInput)
 }
 
-// UndoTitle says which rewind a plan from [ReadSnapshot] undoes, or repeats.
+// UndoTitle returns the title of a plan from [ReadSnapshot], with the rewind that it undoes or
+// repeats.
 func (p *Plan) UndoTitle() string {
 	what := "Undo the rewind of %s to before: %s"
 	if p.kind == kindRewind {
@@ -67,7 +68,8 @@ func (p *Plan) Lines() []string {
 	return append(out, uncovered(p.Uncovered)...)
 }
 
-// grouped returns the first files: those of the file tools, then those of each command.
+// grouped returns the first files, at most maxFiles: first the changes of the file tools, then the
+// changes of each command.
 func (p *Plan) grouped() []File {
 	all := slices.Clone(p.Files[:min(len(p.Files), maxFiles)])
 	order := map[string]int{"": 0}
@@ -103,7 +105,7 @@ func (f *File) line(width int) string {
 	return line
 }
 
-// Note says what is never recorded of commands; empty if none ran.
+// Note returns a list of the changes by commands that are never recorded; empty if no command ran.
 func (p *Plan) Note() string {
 	if p.Commands == 0 {
 		return ""

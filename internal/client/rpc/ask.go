@@ -13,7 +13,7 @@ type Question[A any] struct {
 	Sent *jsonrpc.Outgoing
 	// Read converts the client's answer, or its error.
 	Read func(A, error) (asker.Answer, error)
-	// Back tells the client that no answer is needed any more.
+	// Back notifies the client that an answer is no longer needed.
 	Back func(*jsonrpc.Outgoing)
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	CloseTimeout time.Duration
 	// MaxRequests bounds the requests that are open; 0 means 256.
 	MaxRequests int
-	// Say, if set, tells the person who started the program something.
+	// Say, if set, shows an error to the person who started the program.
 	Say    func(error)
 	Logger *slog.Logger // logs the client's protocol errors; nil discards them
 }
@@ -151,7 +151,7 @@ func (s *Server) defect() error {
 	return s.broken
 }
 
-// Tell tells the person who started the program something, if there is anything.
+// Tell reports an error, if there is one, to the person who started the program.
 func (s *Server) Tell(err error) {
 	if err != nil && s.Say != nil {
 		s.Say(err)

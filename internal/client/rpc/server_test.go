@@ -57,8 +57,8 @@ func (f *frontend) note(_ context.Context, p params) (any, error) {
 	return p.Name, nil
 }
 
-// start serves a client. The channel takes a stop for the server; stopped has what it
-// says of it. They are not one: a server that ends may still take a stop.
+// start serves a client. The returned channel takes a stop for the server; stopped has the server's
+// result. They are separate: a server that ends can still receive a stop.
 func start(t *testing.T) (*frontend, *clienttest.Peer, chan<- stdio.Stop) {
 	t.Helper()
 	f, place, stops := &frontend{
@@ -79,7 +79,7 @@ func start(t *testing.T) (*frontend, *clienttest.Peer, chan<- stdio.Stop) {
 	return f, peer, stops
 }
 
-// What is about one thread is served in order; others do not wait for it.
+// Requests about one thread are served in order; requests about other threads do not wait for them.
 func TestLanes(t *testing.T) {
 	f, peer, _ := start(t)
 	var sent []*jsonrpc.Outgoing
@@ -104,7 +104,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is answered, also where its method answers by itself.
+// An invalid request is answered with an error, also if its method answers by itself.
 func TestRefusals(t *testing.T) {
 	_, peer, _ := start(t)
 	peer.Refused(jsonrpc.CodeMethodNotFound, "none", nil)
@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is still to be said after the end of the input is.
+// Messages that remain after the end of the input are sent.
 func TestLastWords(t *testing.T) {
 	_, peer, _ := start(t)
 	sent := peer.Send("later", params{"a", "goodbye"})
@@ -135,7 +135,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// A stop ends the server, which says which one it was.
+// A stop ends the server, which returns the stop.
 func TestStop(t *testing.T) {
 	f, peer, stops := start(t)
 	stops <- stdio.Stop{By: "signal:SIGTERM", Code: 143}

@@ -38,11 +38,11 @@ type Question struct {
 type Asker interface {
 	// Say shows lines for good.
 	Say(lines ...string)
-	// Ask returns the ID of the choice, or the text. The errors are ErrBack, ErrLeft and those of
+	// Ask returns the ID of the choice, or the text. The errors are ErrBack, ErrLeft and errors of
 	// the terminal.
 	Ask(ctx context.Context, q Question) (string, error)
-	// Wait shows what happens until do returns. If the person does not want to wait, the
-	// context of do ends, and the error is ErrBack or ErrLeft.
+	// Wait shows the text what until do returns. If the person does not want to wait, the context
+	// of do ends, and the error is ErrBack or ErrLeft.
 	Wait(ctx context.Context, what string, do func(context.Context)) error
 }
 
@@ -56,7 +56,7 @@ var (
 // Setup asks a person for the model to use.
 type Setup struct {
 	Asker
-	// Options are the options of the requests; its Settings are those in force.
+	// Options are the options of the requests; its Settings are the settings in force.
 	assemble.Options
 	// Servers are the addresses to look at.
 	Servers []Server
@@ -339,7 +339,7 @@ func (f *flow) model(ctx context.Context) (question bool, err error) {
 	}
 }
 
-// try makes a test request, and asks what to do if it fails.
+// try makes a test request. If it fails, try asks for the next action.
 func (f *flow) try(ctx context.Context) (question bool, err error) {
 	tried := f.Options
 	tried.Settings = f.Settings.Try(f.draft)

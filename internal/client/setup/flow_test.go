@@ -55,7 +55,7 @@ func (a *answers) Wait(ctx context.Context, _ string, do func(context.Context)) 
 	return nil
 }
 
-// try runs the setup with answers, and returns what was said and the user's file afterwards.
+// try runs the setup with answers, and returns its output and the user's file afterwards.
 func try(
 	t *testing.T, dir string, vars map[string]string, servers []Server, given ...string,
 ) (said, file string, err error) {
@@ -158,7 +158,7 @@ func TestSetupWithVariableOrCommand(t *testing.T) {
 	}
 }
 
-// Whoever leaves, at any question, has written nothing.
+// If a person leaves, at any question, nothing is written.
 func TestSetupWritesNothingIfLeft(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Script())
 	all := []string{"anthropic", "paste", "sk-0123456789", "fake-model"} // the test request fails
@@ -209,7 +209,8 @@ func TestSetupGoesBackOneStep(t *testing.T) {
 	}
 }
 
-// A key at the question how it is given is the key. A text that is no key is refused unseen.
+// A text that is typed at the question how to give the key is the key itself. A text that is not a
+// key is refused without showing it.
 func TestSetupTakesKeyAtMenu(t *testing.T) {
 	const key = "sk-ant-right-0123456789"
 	script := modeltest.Script(modeltest.Say("ready"))

@@ -27,7 +27,7 @@ func makers() []Choice {
 	}
 }
 
-// offers returns what the person can choose from: first what works at once.
+// offers returns the choices of the person: first the providers that work at once.
 func (f *flow) offers(servers []Server) []offer {
 	var ready, others []offer
 	for _, m := range makers() {
@@ -76,7 +76,7 @@ func (f *flow) offers(servers []Server) []offer {
 
 func of(name string) func(offer) bool { return func(o offer) bool { return o.choice.ID == name } }
 
-// report describes what was found, a line for each.
+// report describes the found keys and servers, a line for each.
 func report(settings *config.Resolved, servers []Server) (lines []string) {
 	for _, m := range makers() {
 		p := settings.Providers[m.ID]

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// exhaust is the line that tells programs that the retries are exhausted.
+// exhaust is the line for programs about exhausted retries.
 type exhaust struct {
 	Session    string `json:"session"`
 	Turn       string `json:"turn"`
@@ -21,7 +21,7 @@ type exhaust struct {
 	Message    string `json:"message"`
 }
 
-// maxBody is how many characters of the provider's response a message quotes.
+// maxBody is the number of characters of the provider's response that a message quotes.
 const maxBody = 500
 
 // ObserveExhausted returns an observer that passes write the line of each turn whose retries
@@ -41,8 +41,8 @@ func ObserveExhausted(write func(line string)) run.Observer {
 // ExhaustMark begins each line that states that the retries of a turn are exhausted.
 const ExhaustMark = "[retry-exhaust] "
 
-// ExhaustLine is the line that tells programs, on standard error, that the
-// retries of a turn are exhausted; without its end.
+// ExhaustLine returns the line for programs, on standard error, about the exhausted retries of a
+// turn; without its end.
 func ExhaustLine(session, turn string, f *event.Failure, mask func(string) string) string {
 	body := []rune(mask(f.Body))
 	line := exhaust{

@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// UnreadTimeout is how long a client may leave standard output unread before settle
+// UnreadTimeout bounds the time for which a client can leave standard output unread. Then settle
 // gives up the rest of its output.
 const UnreadTimeout = 10 * time.Second
 
 const (
-	// room is how much output may wait for its reader before the printer
-	// waits as well. The session does not: it has its own log to lag in.
+	// room is the number of bytes that can wait for the reader of the output before the printer
+	// waits as well. The session does not wait: its subscribers can lag.
 	room = 1 << 20
 	// keptRoom is the capacity that an idle buffer keeps.
 	keptRoom = 64 << 10
@@ -128,8 +128,7 @@ func (o *Output) run() {
 	}
 }
 
-// piece is how much is written at a time, so that it shows that a slow reader
-// reads.
+// piece is the maximum number of bytes of one write, so that progress of a slow reader is visible.
 const piece = 64 << 10
 
 func (o *Output) put(data []byte) error {
@@ -163,7 +162,7 @@ func (o *Output) wrote(err error) {
 	token(o.space)
 }
 
-// ErrUnread says that the output has no active reader.
+// ErrUnread reports that the output has no active reader.
 var ErrUnread = errors.New("nobody reads it")
 
 // PollDelay is between two looks at an output that does not move.

@@ -49,7 +49,7 @@ type Shutdown struct {
 
 var errGivenUp = errors.New("it was stopped for the third time")
 
-// Run shuts down because of the first stop, and returns an error that names what did not
+// Run shuts down because of the first stop, and returns an error that names the work that did not
 // end.
 func (s Shutdown) Run(first Stop) error {
 	timeout, drain := cmp.Or(s.Timeout, CloseTimeout), cmp.Or(s.DrainTimeout, DrainTimeout)

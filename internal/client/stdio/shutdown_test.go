@@ -52,7 +52,7 @@ func (h *host) drain(ctx context.Context) {
 	h.drained = Await(ctx, func() {
 		select {
 		case <-time.After(h.drains):
-		case <-ctx.Done(): // what is waited for ends later, in a frontend
+		case <-ctx.Done(): // in a frontend, the awaited work ends later
 			time.Sleep(time.Millisecond)
 		}
 	})
@@ -118,7 +118,7 @@ func TestShutdownRunEscalatesWithEachStop(t *testing.T) {
 				if err == nil && tt.fails != "" || err != nil && err.Error() != tt.fails {
 					t.Errorf("got %v, want %q", err, tt.fails)
 				}
-				if at := <-exits; at != 11*second { // whoever is in the way
+				if at := <-exits; at != 11*second { // also if a call of the shutdown hangs
 					t.Errorf("the process ends after %v", at)
 				}
 			})

@@ -41,7 +41,7 @@ func (s Stop) Insists() bool {
 	return isSignal && name != "SIGHUP"
 }
 
-// Who is who asks, for a person.
+// Who returns the name of the requester, for a person.
 func (s Stop) Who() string { return strings.TrimPrefix(s.By, "signal:") }
 
 // Code is the exit code for how a turn ended, which the stops may have done.

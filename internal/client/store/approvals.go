@@ -27,8 +27,8 @@ type HeldCall struct {
 // host ended before the turn started, or a person interrupted the turn before it.
 func (h HeldCall) Runs() bool { return h.Verdict != nil && h.Verdict.Held && h.Verdict.RunsCall() }
 
-// HeldCalls returns the calls of all sessions that were ever held, also those of a host that
-// died and whose session was not opened since.
+// HeldCalls returns the calls of all sessions that were ever held, including the calls of a host
+// that died and whose session was not opened since.
 func HeldCalls(dataDir string) (list []HeldCall, err error) {
 	sessions, err := journal.List(dataDir)
 	if err != nil {
@@ -80,7 +80,7 @@ func confinedTurns(dataDir, session string) map[string]bool {
 	return turns
 }
 
-// Recovered returns the state of a session as its next host will find it: without what a dead
+// Recovered returns the state of a session after its next host has ended everything that a dead
 // host left open.
 func Recovered(dataDir string, state event.State) event.State {
 	if free, err := journal.Free(dataDir, state.Session); !state.Open || !free || err != nil {

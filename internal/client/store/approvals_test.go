@@ -42,8 +42,8 @@ func host(t *testing.T, dir string, confined *event.Confinement, steps ...script
 	}
 }
 
-// The sandbox of a held call is that of its own host. "settle approvals deny", for one, opens the
-// session without one.
+// A held call has the sandbox of its own host, also if a host without a sandbox opens the session,
+// such as "settle approvals deny".
 func TestHeldCallHasSandboxOfItsHost(t *testing.T) {
 	dir := t.TempDir()
 	asks := script.Call("look", "{}")

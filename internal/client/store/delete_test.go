@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Nothing of a session is left for one that gets its id later.
+// A session that gets the id of a deleted session later has nothing of the deleted session.
 func TestDelete(t *testing.T) {
 	dir := t.TempDir()
 	if err := written(t, dir, "one", asking("x")...).Close(t.Context()); err != nil {

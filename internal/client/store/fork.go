@@ -108,7 +108,7 @@ func create(
 	return err
 }
 
-// unfinishedFor is how long a session may take to be made.
+// unfinishedFor bounds the time for which a session can be under construction.
 const unfinishedFor = 24 * time.Hour
 
 // removeUnfinished removes files of processes that were killed.
@@ -129,7 +129,7 @@ func copyContents(dataDir, from, dir, to string) error {
 	)
 }
 
-// copied returns a session's events without the deltas of ended items: all events, or those
+// copied returns a session's events without the deltas of ended items: all events, or the events
 // before the turn.
 func copied(ctx context.Context, dataDir, from, before string) ([]event.Event, error) {
 	found := before == ""

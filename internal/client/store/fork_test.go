@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// written is a log that is closed, or that somebody still holds.
+// written returns an open log with the events.
 func written(t *testing.T, dir, session string, events ...event.Event) *journal.Log {
 	t.Helper()
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -92,7 +92,7 @@ func TestForkCopiesWhatHasEnded(t *testing.T) {
 	}
 }
 
-// What is under way in the original is ended in the copy, and nowhere else.
+// Open entities of the original are ended in the copy, and nowhere else.
 func TestForkOfASessionInUse(t *testing.T) {
 	dir := t.TempDir()
 	log := written(t, dir, "one", asking("Hel")...)
@@ -118,7 +118,7 @@ func TestForkOfASessionInUse(t *testing.T) {
 	}
 }
 
-// A copy of what was before a turn has neither its input nor others that waited then.
+// A copy of the state before a turn has neither the turn's input nor other inputs that waited then.
 func TestForkBeforeATurn(t *testing.T) {
 	dir := t.TempDir()
 	events := append(asking("Hello."),

@@ -36,8 +36,8 @@ func exported(t *testing.T, events []event.Event) string {
 	return file
 }
 
-// A log that does not end: what was under way then has ended then, and nobody knows what
-// its calls did.
+// An imported log that does not end: its open entities are ended, and the effects of its calls are
+// unknown.
 func TestImportOfALogThatDoesNotEnd(t *testing.T) {
 	dir := t.TempDir()
 	in := func(item string, d event.Data) event.Event {
@@ -134,7 +134,7 @@ func TestCreateIsWhole(t *testing.T) {
 	}
 }
 
-// The log of somebody else can name any process. No imported job is running, or can be killed.
+// An imported log can name any process. No imported job is running, or can be killed.
 func TestImportedJobsAreOver(t *testing.T) {
 	dir := t.TempDir()
 	in := func(attempt string, d event.Data) event.Event {
@@ -162,7 +162,7 @@ func TestImportedJobsAreOver(t *testing.T) {
 	}
 }
 
-// Files that are no session's say what is wrong with them.
+// The errors of files that are no sessions name the problem.
 func TestImportOfSomethingElse(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema_version":"ATIF-v1.7","st`: "unexpected EOF",
@@ -181,8 +181,8 @@ func TestImportOfSomethingElse(t *testing.T) {
 	}
 }
 
-// endless is a file: its start, then the letter x without an end. Reading it fails after
-// four times what a line can have, so that a test without a bound ends as well.
+// endless is a file: its start, then the letter x without an end. Reading it fails after four times
+// the maximum length of a line, so that a test without a bound ends as well.
 type endless struct {
 	start string
 	at    int

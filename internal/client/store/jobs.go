@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/internal/proc"
 )
 
-// JobState is how a job is.
+// JobState is the state of a job.
 type JobState string
 
 // The states.
@@ -46,8 +46,7 @@ type Job struct {
 // Name is the job's name for users.
 func (j Job) Name() string { return j.Session + "/" + j.Job.Job }
 
-// Jobs returns the jobs of all sessions that ever had one: those sessions have an output
-// directory.
+// Jobs returns the jobs of all sessions that ever had one: these sessions have an output directory.
 func Jobs(dataDir string) ([]Job, error) {
 	sessions, err := journal.List(dataDir)
 	if err != nil {
@@ -140,7 +139,8 @@ func FindJob(dataDir, name string) (Job, error) {
 	return pick(list, name, name)
 }
 
-// pick chooses by the id; of several, the one that is not over.
+// pick returns the job with the id. If several have it, pick returns the one job that has not
+// ended.
 func pick(list []Job, id, name string) (Job, error) {
 	var same, alive []Job
 	for _, j := range list {
@@ -168,7 +168,7 @@ func pick(list []Job, id, name string) (Job, error) {
 	return Job{}, fmt.Errorf("several sessions have a job %q; use one of: %s", name, strings.Join(names, ", "))
 }
 
-// errOver says why the job cannot be ended.
+// errOver returns the reason why the job cannot be ended.
 func (j Job) errOver() error {
 	how := "it has ended"
 	switch {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// recordTimeout is how long the session's host may take to record the end.
+	// recordTimeout bounds the wait until the session's host has recorded the end.
 	recordTimeout = 2 * time.Second
 	recordDelay   = 10 * time.Millisecond // between two looks
 )
@@ -44,7 +44,7 @@ func KillJob(ctx context.Context, dataDir, name string) (j Job, ended []event.Pr
 	return j, ended, err
 }
 
-// errUnseen says what to do about processes that cannot be distinguished from others.
+// errUnseen returns an error with advice about processes that cannot be distinguished from others.
 func (j Job) errUnseen() error {
 	next := "end the session"
 	if j.Host != 0 {
@@ -80,7 +80,7 @@ func (j Job) awaitRecord(ctx context.Context, dataDir string) {
 	}
 }
 
-// maxNames is how many processes are listed.
+// maxNames is the number of listed processes.
 const maxNames = 10
 
 // ProcessNames lists processes for people.

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/asker"
 )
 
-// State is how a session is, in a word.
+// State is the state of a session, in a word.
 type State string
 
 // The states.
@@ -36,7 +36,7 @@ func StateOf(s event.State) State {
 type Listed struct {
 	catalogue.Entry
 	State State
-	// Approvals is how many calls wait for an approval.
+	// Approvals is the number of calls that wait for an approval.
 	Approvals int
 }
 

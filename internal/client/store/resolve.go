@@ -11,10 +11,10 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// maxCandidates is how many ids an error lists.
+// maxCandidates is the number of ids that an error lists.
 const maxCandidates = 5
 
-// minShown is how many characters a shown beginning of an id has at least.
+// minShown is the minimum number of characters of a shown beginning of an id.
 const minShown = 8
 
 // Beginnings returns for each session the beginning of its id that no other session of the

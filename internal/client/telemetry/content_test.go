@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// foreign fills what a provider, a tool, a model, a client or the user writes.
+// foreign is part of all texts that a provider, a tool, a model, a client or the user writes.
 const foreign = "FOREIGN text"
 
 // foreignTurn has an exporter see a failed turn, in which everything failed, with foreign
@@ -55,7 +55,7 @@ func foreignTurn(x *Exporter) {
 	endTurn(e("", event.TurnFailed{Failure: &event.Failure{Name: event.NameInternal, Message: foreign}}))
 }
 
-// TestForeignText: only who asks for content exports what others wrote.
+// TestForeignText: texts of others are exported only with content capture.
 func TestForeignText(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		t.Run(fmt.Sprint(content), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// TestNamesOfOthers: names stay names, and what may be a text is none.
+// TestNamesOfOthers: names are exported, and names that could be texts are not.
 func TestNamesOfOthers(t *testing.T) {
 	x := &Exporter{}
 	for name, isName := range map[string]bool{

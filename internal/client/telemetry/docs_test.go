@@ -29,7 +29,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	delete(listed, "OTEL_EXPORTER_OTLP_CERTIFICATE") // whoever makes the client reads it
+	delete(listed, "OTEL_EXPORTER_OTLP_CERTIFICATE") // the maker of the client reads it
 	read := map[string]bool{}
 	_, err = Read(func(name string) string {
 		if signal := regexp.MustCompile(

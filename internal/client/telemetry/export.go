@@ -29,7 +29,7 @@ import (
 // scope is the instrumentation scope of everything that is exported.
 const scope = "github.com/settle-agent/settle"
 
-// errClosing is why an export under way is cut off and sent again.
+// errClosing is the reason why a running export is cut off and sent again.
 var errClosing = errors.New("the exporter is closing")
 
 // Source is data to export besides the hooks' events.
@@ -132,7 +132,8 @@ func (x *Exporter) exportMetrics() {
 	}
 }
 
-// Close exports what is left, until ctx ends, and returns what could not be delivered.
+// Close exports the queued data, until ctx ends, and returns an error about data that could not be
+// delivered.
 func (x *Exporter) Close(ctx context.Context) error {
 	x.mu.Lock()
 	x.finish = ctx
@@ -192,7 +193,7 @@ func (x *Exporter) deliver(to *Endpoint, request proto.Message, what string) {
 	}
 }
 
-// panicked reports a defect of an export; what comes later is not exported.
+// panicked reports a defect of an export; later data are not exported.
 func (x *Exporter) panicked(err error) {
 	if x.source.Report != nil {
 		x.source.Report(err)

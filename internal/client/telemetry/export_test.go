@@ -21,14 +21,13 @@ import (
 	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
-// collector answers requests in the order in which they come; the last answer is that of
-// all that follow. It is held by one exporter, which makes one request at a time for
-// each signal.
+// collector answers requests in the order of arrival; the last answer is for all further requests.
+// It serves one exporter, which makes one request at a time for each signal.
 type collector struct {
 	answers []func(*http.Request) (*http.Response, error)
 
 	mu     sync.Mutex
-	bodies [][]byte // those that it took
+	bodies [][]byte // accepted bodies
 }
 
 func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -190,7 +189,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestSecretsInEndpoints: what is secret in an endpoint is not part of an error.
+// TestSecretsInEndpoints: the secret parts of an endpoint are not part of an error.
 func TestSecretsInEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(&collector{answers: answers{refused}}, nil, func(s *Settings) {
@@ -226,7 +225,7 @@ func TestSilentCollector(t *testing.T) {
 	})
 }
 
-// TestOutage: an outage is reported once, and what comes after it is delivered.
+// TestOutage: an outage is reported once, and later data are delivered.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reports []error
@@ -248,7 +247,7 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestSpansThatClosingCutsOff: what is on its way when the program ends is sent again.
+// TestSpansThatClosingCutsOff: an export that runs when the program ends is sent again.
 func TestSpansThatClosingCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{answers: answers{silent, status(200, "", "")}}
@@ -262,12 +261,12 @@ func TestSpansThatClosingCutsOff(t *testing.T) {
 	})
 }
 
-// TestQueueHasRoomAgain: what was exported leaves the queue, so nothing is dropped.
+// TestQueueHasRoomAgain: exported spans leave the queue, so that nothing is dropped.
 func TestQueueHasRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{answers: answers{status(200, "", "")}}
 		x := start(c, nil, func(s *Settings) { s.Content = true })
-		const turns = 200 // with 64 KiB each, three times what the queue holds
+		const turns = 200 // with 64 KiB each, three times the size of the queue
 		for n := range turns {
 			began := event.Event{Session: "s", Turn: fmt.Sprint(n), At: time.Now(), Data: event.TurnStarted{}}
 			_, end := x.Turn(context.Background(), began)

@@ -89,8 +89,8 @@ func (x *Exporter) post(ctx context.Context, to *Endpoint, body []byte) (wait ti
 	return -1, errors.Join(errors.New(resp.Status), err)
 }
 
-// rejected returns the error of an answer whose partial_success names rejected items. An
-// answer that cannot be read says nothing: the status says that the request was taken.
+// rejected returns the error of a response whose partial_success names rejected items. A response
+// that cannot be read is no error: its status means that the request was accepted.
 func rejected(answer []byte) error {
 	partial, _ := fields(answer)[1].([]byte)
 	parts := fields(partial)

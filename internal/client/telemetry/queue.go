@@ -11,7 +11,7 @@ import (
 
 const (
 	maxQueue  = 4 << 20 // bytes of spans that wait; more are dropped
-	spanBytes = 512     // what a span without attributes counts as
+	spanBytes = 512     // counted size of a span without attributes
 	maxBatch  = 512     // spans of an export that does not wait for the delay
 	// maxContentBatch replaces maxBatch where spans have texts of up to maxText.
 	maxContentBatch = 16
@@ -77,7 +77,7 @@ func size(s sdktrace.ReadOnlySpan) int {
 	return n
 }
 
-// exported is the SDK's encoder of spans; what it has sent leaves the queue.
+// exported is the SDK's encoder of spans; sent spans leave the queue.
 type exported struct {
 	*otlptrace.Exporter
 

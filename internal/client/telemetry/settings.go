@@ -16,10 +16,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Settings are what the variables of OpenTelemetry say
+// Settings are the values of OpenTelemetry's environment variables
 // (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
 type Settings struct {
-	// Traces and Metrics are where they are sent; nil if they are not.
+	// Traces and Metrics are the endpoints of the exports; nil for no export.
 	Traces, Metrics *Endpoint
 	// Resource are attributes of this program, beside its own.
 	Resource map[string]string
@@ -29,11 +29,11 @@ type Settings struct {
 	Ratio float64
 	// Parent is the span that the program runs in; it is not valid if there is none.
 	Parent trace.SpanContext
-	// Content says that prompts, answers, arguments and results are exported as well.
+	// Content reports that prompts, answers, arguments and results are exported as well.
 	Content bool
 }
 
-// Endpoint is where a signal is sent.
+// Endpoint is the address to which a signal is sent.
 type Endpoint struct {
 	URL     string
 	Headers map[string]string
@@ -69,7 +69,7 @@ func Read(getenv func(string) string) (*Settings, error) {
 	return s, r.err()
 }
 
-// reader reads variables and collects what is wrong with them.
+// reader reads variables and collects their errors.
 type reader struct {
 	getenv func(string) string
 	errs   []string
@@ -80,8 +80,8 @@ func (r *reader) refuse(name, instead string) {
 	r.fail(fmt.Sprintf("%s=%s: %s", name, masked(r.getenv(name)), instead))
 }
 
-// masked returns a value without what may be secret if it is a URL, even one that cannot
-// be parsed: all before an @, and all after a ? or #.
+// masked hides the parts of a URL that can be secret: all before an @, except the scheme, and all
+// after a ? or #. It also works for URLs that cannot be parsed.
 func masked(value string) string {
 	mask := "***"
 	query, at := strings.IndexAny(value, "?#"), strings.LastIndexByte(value, '@')
@@ -100,7 +100,7 @@ func masked(value string) string {
 	return mask + value[at:]
 }
 
-// fail notes what is wrong, unless it is known: two signals can have one variable.
+// fail notes an error, unless it is known: two signals can have one variable.
 func (r *reader) fail(text string) {
 	r.failed = true
 	if !slices.Contains(r.errs, text) {
@@ -108,7 +108,7 @@ func (r *reader) fail(text string) {
 	}
 }
 
-// err returns what is wrong.
+// err returns the collected errors.
 func (r *reader) err() error {
 	if len(r.errs) == 0 {
 		return nil
@@ -163,8 +163,8 @@ func (r *reader) endpoint(signal, path string) *Endpoint {
 	return e
 }
 
-// headers reads headers, and refuses those that no request can have, and those that say
-// what only the exporter knows.
+// headers reads headers. It refuses headers that no request can have, and headers that the exporter
+// sets itself.
 func (r *reader) headers(variable string) map[string]string {
 	all := r.pairs(variable)
 	for name, value := range all {

@@ -127,8 +127,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestHeadersOfTheExporter: headers that would make requests wrong are refused, and what
-// HTTP allows is not.
+// TestHeadersOfTheExporter: headers that would make requests wrong are refused, and headers that
+// HTTP allows are accepted.
 func TestHeadersOfTheExporter(t *testing.T) {
 	for _, name := range []string{
 		"connection", "content-encoding", "Content-Length", "CONTENT-TYPE", "host", "te", "trailer",
@@ -177,7 +177,7 @@ func TestSecretsInValues(t *testing.T) {
 	}
 }
 
-// environ returns what reads variables that are separated by spaces.
+// environ returns a function that reads variables from a text that separates them by spaces.
 func environ(text string) func(string) string {
 	all := map[string]string{}
 	for pair := range strings.FieldsSeq(text) {
@@ -207,7 +207,7 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// The cases are those of https://www.w3.org/TR/trace-context/#traceparent-header.
+// TestParent has the cases of https://www.w3.org/TR/trace-context/#traceparent-header.
 func TestParent(t *testing.T) {
 	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	for text, want := range map[string]bool{

@@ -148,7 +148,7 @@ func (x *Exporter) Turn(ctx context.Context, started event.Event) (context.Conte
 	}
 }
 
-// summary returns what a turn's ending says of it, and why it failed.
+// summary returns the summary of a turn's ending, and its failure if it failed.
 func summary(data event.Data) (event.Summary, *event.Failure) {
 	switch d := data.(type) {
 	case event.TurnCompleted:
@@ -161,8 +161,8 @@ func summary(data event.Data) (event.Summary, *event.Failure) {
 	return event.Summary{}, nil
 }
 
-// reason says why something failed. Without content, that is the type of the failure and
-// its status: a provider may have written the message, and quotes prompts.
+// reason returns the reason of a failure. Without content, it is the kind of the failure and its
+// HTTP status: a provider may have written the message, and quotes prompts.
 func (x *Exporter) reason(f *event.Failure) string {
 	if f == nil {
 		return ""
@@ -306,7 +306,7 @@ func (s span) say(name attribute.Key, role string, texts []string) {
 	}
 }
 
-// inputs returns what a turn was asked when it started.
+// inputs returns the inputs of a turn at its start.
 func (x *Exporter) inputs(started event.Event) (texts []string) {
 	x.source.Look(started.Session, func(state event.State) {
 		if t := state.Turn(started.Turn); t != nil {
@@ -318,12 +318,12 @@ func (x *Exporter) inputs(started event.Event) (texts []string) {
 	return texts
 }
 
-// maxText is how many bytes of a text are exported.
+// maxText bounds the exported part of a text, in bytes.
 const maxText = 32 << 10
 
 func clip(s string) string {
 	return bound.Clip(s, maxText)
 }
 
-// valid is the text without what no protobuf may have.
+// valid replaces bytes that protobuf strings cannot have.
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

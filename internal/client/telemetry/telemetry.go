@@ -29,7 +29,7 @@ type Telemetry struct {
 	invalid  error
 	client   *http.Client
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	opened   bool       // a host
 	exporter *Exporter
 	hosts    []*settle.Host
@@ -159,8 +159,8 @@ func (t *Telemetry) held() (all metrics.Held) {
 	return all
 }
 
-// Close exports what is left, when the hosts are closed, and says what went wrong. If no
-// host was opened, nothing could be exported, and nothing is wrong.
+// Close exports the remaining data, after the hosts were closed, and returns the errors of all
+// exports. If no host was opened, there is nothing to export, and Close returns nil.
 func (t *Telemetry) Close() error {
 	if t == nil {
 		return nil

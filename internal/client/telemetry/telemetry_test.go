@@ -47,7 +47,8 @@ func runTurn(t *testing.T, exported *Telemetry, observer settle.Observer) {
 	}
 }
 
-// collect returns the address of a collector, and what it has been sent.
+// collect returns the address of a collector, and a function that returns the paths of the received
+// requests.
 func collect(t *testing.T) (url string, paths func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -69,7 +70,7 @@ func variables(all map[string]string) func(string) string {
 	return func(name string) string { return all[name] }
 }
 
-// TestBothObserve: what a host has of an observer still sees everything.
+// TestBothObserve: the host's own observer still receives everything.
 func TestBothObserve(t *testing.T) {
 	url, paths := collect(t)
 	exported := New(variables(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": url}))
@@ -102,7 +103,7 @@ func TestOffByDefault(t *testing.T) {
 	runTurn(t, nil, settle.Observer{})
 }
 
-// TestInvalid: what is wrong is said once, and only where something would be exported.
+// TestInvalid: an invalid setting is reported once, and only if something would be exported.
 func TestInvalid(t *testing.T) {
 	environ := variables(map[string]string{"OTEL_TRACES_EXPORTER": "console"})
 	const want = "telemetry: OTEL_TRACES_EXPORTER=console: use otlp or none"

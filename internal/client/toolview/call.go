@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-// Kind is what kind of action a tool does.
+// Kind is the kind of action of a tool.
 type Kind string
 
 // The kinds of calls.
@@ -30,7 +30,7 @@ const (
 	Misc    Kind = "other"   // anything else
 )
 
-// KindOf returns what the tool does.
+// KindOf returns the kind of action of a tool.
 func KindOf(tool string) Kind {
 	switch tool {
 	case "shell":
@@ -54,25 +54,25 @@ func KindOf(tool string) Kind {
 	}
 }
 
-// Call is a tool call. What its arguments do not say, or say in a way that the
-// tool would refuse, is left empty.
+// Call is a tool call. A field is empty if the arguments leave it out, or have a value that the
+// tool would refuse.
 type Call struct {
 	Tool string
 	Kind Kind
-	// Arguments are what the model wrote: as JSON if they are, else as a JSON
+	// Arguments are the arguments that the model wrote: valid JSON unchanged, else as a JSON
 	// string.
 	Arguments json.RawMessage
-	// Dir is where the call works, absolute.
+	// Dir is the working directory of the call, absolute.
 	Dir string
 	// Command is the command line of a Command.
 	Command string
-	// Background and Release say how a Command ends.
+	// Background and Release report how a Command ends.
 	Background, Release bool
 	// Path is the file or directory that the call names, as it names it.
 	Path string
 	// Line is the first line that a Read shows, from 1; 0 is the beginning.
 	Line int
-	// Pattern is what a Search or a search of the Web looks for.
+	// Pattern is the search pattern or query of a Search or a Web search.
 	Pattern string
 	// Plan is the whole plan that a Plan sets.
 	Plan plan.Arguments
@@ -166,8 +166,7 @@ func Absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// decode reads arguments. Those that cannot be read are none: the tool refuses
-// them.
+// decode reads arguments. Arguments that cannot be read are empty: the tool refuses them.
 func decode[T any](arguments string) T {
 	var in, none T
 	if json.Unmarshal([]byte(arguments), &in) != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/settle-agent/settle/tool/file"
 )
 
-// Change is what a call did, or would do, to one file. Its paths are absolute.
+// Change is a made or planned change of one file by a call. Its paths are absolute.
 type Change struct{ file.Change }
 
-// Changes are what a call of kind Edit did, or would do: by the detail of its
-// result or of its approval, or else, without diffs, as its arguments name the
-// files.
+// Changes returns the made or planned changes of a call of kind Edit. They come from detail, which
+// is of the call's result or approval. If detail has none, Changes returns, without diffs, the
+// files that the call's arguments name.
 func (c Call) Changes(detail json.RawMessage) []Change {
 	var known file.Changes
 	if len(detail) == 0 || json.Unmarshal(detail, &known) != nil || len(known.Files) == 0 {

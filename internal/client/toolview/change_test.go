@@ -28,7 +28,7 @@ func call(t *testing.T, dir, name string, arguments any) (toolview.Call, json.Ra
 	return toolview.New(name, string(raw), dir), detail
 }
 
-// The content of a new file is that of the file, to the byte.
+// The change of a new file has the content of the file, to the byte.
 func TestContent(t *testing.T) {
 	for _, text := range []string{
 		"", "a", "a\n", "\n", "a\n\nb", "a\nb\n", "--- a\n+++ b\n@@ -1 +1 @@\n", "+a\n-b\n\\c\n",

@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// BenchmarkDelta: what a frontend pays for a piece of text, as it comes and held back,
-// beside [event.Fold] alone.
+// BenchmarkDelta measures the cost of a piece of text for a frontend, live and held back, besides
+// [event.Fold].
 func BenchmarkDelta(b *testing.B) {
 	log := interleaved()[:6]
 	delta := log[5]

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/toolview"
 )
 
-// Thing is what changes.
+// Thing is the kind of the changed object.
 type Thing string
 
 // The things.
@@ -25,9 +25,8 @@ const (
 // What is the kind of change.
 type What string
 
-// What happens. Everything starts and ends once. Only items grow, and only calls
-// are ready and run. Each item whose attempt has ended is committed or discarded,
-// once.
+// The kinds of changes. Everything starts and ends once. Only items grow, and only calls are ready
+// and run. Each item whose attempt has ended is committed or discarded, once.
 const (
 	Started What = "started"
 	// Grew: Text of the Stream was added to the item.
@@ -54,14 +53,14 @@ const (
 type Change struct {
 	Thing Thing
 	What  What
-	// Event is what changed it. A change that was held has its own event, not
-	// the one that released it.
+	// Event is the event that made the change. A held change has its own event, and not the event
+	// that released it.
 	Event event.Event
 	// State is the session after the last event. It must not be changed.
 	State *event.State
 
-	// Turn is nil outside turns; Attempt and Item, where the event belongs to
-	// none. The others are set for a change of such a thing.
+	// Turn is nil outside turns. Attempt and Item are nil if the event belongs to none. The other
+	// fields are set for changes of their Thing.
 	Turn     *event.Turn
 	Attempt  *event.Attempt
 	Item     *event.Item
@@ -70,20 +69,19 @@ type Change struct {
 	Job      *event.Job
 	Child    *event.Child
 
-	// Stream and Text are what was added to an item that grew.
+	// Stream and Text are the added output of an item that grew.
 	Stream event.Stream
 	Text   string
 }
 
-// Notice is what people should know while a call runs, if that is what was added to
-// the item.
+// Notice returns a notice for people if the change added one to a running call; else "".
 func (c Change) Notice() string {
 	d, _ := c.Event.Data.(event.ItemDelta)
 	return NoticeOf(d)
 }
 
-// NoticeOf is what people should know, without the brackets that it has among output;
-// empty if that is output.
+// NoticeOf returns the text of a notice without its brackets and line ends; "" if the delta is
+// ordinary output.
 func NoticeOf(d event.ItemDelta) string {
 	if !d.Notice {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// What joined a turn stands before what the model said to it, and what was
-// discarded does not stand there.
+// An input that joined a turn stands before the model's response to it. Discarded items are left
+// out.
 func TestEntries(t *testing.T) {
 	turn := &event.Turn{
 		Inputs: []event.Input{{ID: "n1"}},

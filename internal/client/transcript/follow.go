@@ -9,7 +9,7 @@ import (
 
 // Source is a session that can be followed, such as [settle.Session].
 type Source interface {
-	// Events yields the events after the cursor, and then those that come.
+	// Events yields the events after the cursor, and then new events as they arrive.
 	Events(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error]
 	// State returns a copy of the state after the events so far.
 	State() event.State

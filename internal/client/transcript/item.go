@@ -6,8 +6,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// itemChanged tells what happens to an item. rest is the text that it has and
-// that no delta brought.
+// itemChanged reports a change of an item. rest is the part of its text that no delta contained.
 func (t *Transcript) itemChanged(c Change, rest string) {
 	p := t.pending(c)
 	_, runs := c.Event.Data.(event.CallStarted)
@@ -18,7 +17,7 @@ func (t *Transcript) itemChanged(c Change, rest string) {
 	case runs:
 	case p == nil || t.mode == Live:
 		t.tellItem(c, rest)
-	case !grew: // what it says is in the item
+	case !grew: // its text is in the item
 		p.held = append(p.held, c.Event)
 	}
 	if !grew {
@@ -29,7 +28,7 @@ func (t *Transcript) itemChanged(c Change, rest string) {
 	}
 }
 
-// commit commits what stays.
+// commit commits the items that no later attempt can replace.
 func (t *Transcript) commit() {
 	for _, p := range slices.Clone(t.open) {
 		if t.stays(p) {
@@ -45,7 +44,7 @@ func (t *Transcript) stays(p *pending) bool {
 	return p.item.Started || complete && (p.at < t.running || p.item.Attempt == "")
 }
 
-// tellItem tells an event of an item.
+// tellItem reports an event of an item.
 func (t *Transcript) tellItem(c Change, rest string) {
 	switch d := c.Event.Data.(type) {
 	case event.ItemStarted:
@@ -65,7 +64,8 @@ func (t *Transcript) tellItem(c Change, rest string) {
 	}
 }
 
-// pending returns what is known of the item while it may be discarded, else nil.
+// pending returns the record of an item that can still be discarded, with its held changes; nil for
+// other items.
 func (t *Transcript) pending(c Change) *pending {
 	if _, starts := c.Event.Data.(event.ItemStarted); starts {
 		t.open = append(t.open, &pending{item: c.Item, turn: c.Turn, at: len(c.Turn.Items) - 1})
@@ -93,7 +93,7 @@ func (t *Transcript) settle(c Change, d event.AttemptEnded) {
 	}
 }
 
-// end says that the item is committed or discarded, after what was held of it.
+// end reports that the item is committed or discarded, after its held changes.
 func (t *Transcript) end(p *pending, what What) {
 	t.open = slices.DeleteFunc(t.open, func(open *pending) bool { return open == p })
 	c := Change{State: &t.state, Turn: p.turn, Item: p.item}

@@ -7,7 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// RecoveryText says what opening the session found. s is the session after it; nil if it is not known.
+// RecoveryText describes what the opening of a session found and ended. s is the session
+// afterwards; nil if it is not known.
 func RecoveryText(d event.SessionRecovered, s *event.State) string {
 	words := "the process that last used this session was killed"
 	if d.PID == 0 {
@@ -28,7 +29,8 @@ func RecoveryText(d event.SessionRecovered, s *event.State) string {
 // ResumedWords are an input with which settle has the model continue work that was cut.
 func ResumedWords(in *event.Input) string { return "settle has the model continue: " + in.Text }
 
-// endedText says what a recovery ended: a turn with its calls, or a number of other things.
+// endedText describes the entities that a recovery ended: a turn with its calls, or a number of
+// items.
 func endedText(d event.SessionRecovered, s *event.State) string {
 	crashed := func(c *event.Cause) bool { return c != nil && c.Reason == event.Crashed }
 	if s == nil || len(s.Turns) == 0 || !crashed(s.Turns[len(s.Turns)-1].Cause) {

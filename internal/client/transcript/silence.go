@@ -7,9 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Silence returns what a person should know while the model brings nothing: for how long, and
-// when settle ends the attempt. Both are empty if the silence is short, or a call of the turn
-// runs meanwhile.
+// Silence describes the model's silence for a person: its duration, and the time at which settle
+// ends the attempt. Both are empty if the silence is short, or a call of the turn runs meanwhile.
 func Silence(t *event.Turn, now time.Time) (silent, ends string) {
 	s, long := t.Silence(now)
 	if !long {

@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Total is what all requests of a session took, also those of reviews.
+// Total returns the sum of all requests of a session, including the requests of reviews.
 func Total(s event.State) (sum event.Summary) {
 	for _, t := range s.Turns {
 		for _, r := range t.ModelRequests() {
@@ -21,8 +21,8 @@ func Total(s event.State) (sum event.Summary) {
 	return sum
 }
 
-// SpentIn returns the cost of a turn as [Spent] does, and counts all calls that people see, also
-// those that failed or were denied before they started.
+// SpentIn returns the cost of a turn as [Spent] does, and counts all calls that people see,
+// including calls that failed or were denied before they started.
 func SpentIn(t *event.Turn) []string {
 	sum := t.Summary
 	sum.Calls = 0

@@ -26,7 +26,7 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// The calls of a turn are those that people see: also those that never started.
+// The calls of a turn are the calls that people see, including calls that never started.
 func TestSpentInCountsFailedCalls(t *testing.T) {
 	var s event.State
 	for n, e := range []event.Event{

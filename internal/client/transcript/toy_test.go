@@ -19,9 +19,9 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// toy is a complete frontend: what a person types is a prompt, "y" or "n" to a question,
-// or "!" to interrupt. Rows are printed once and stay; below them, live lines say
-// what is going on, and are drawn anew with each change.
+// toy is a complete frontend: a typed line is a prompt, "y" or "n" answers a question, and "!"
+// interrupts. Rows are printed once and stay; below them, live lines show the running work, and are
+// redrawn at each change.
 type toy struct {
 	session  *settle.Session
 	rows     []string
@@ -49,7 +49,7 @@ func (f *toy) run(ctx context.Context) error {
 	return nil
 }
 
-// show prints what is sure to stay.
+// show prints the parts that will not change.
 func (f *toy) show(c transcript.Change) {
 	switch thing, what := c.Thing, c.What; {
 	case thing == transcript.Input && what == transcript.Ended && c.Turn != nil:
@@ -71,7 +71,7 @@ func (f *toy) show(c transcript.Change) {
 
 func (f *toy) row(format string, a ...any) { f.rows = append(f.rows, fmt.Sprintf(format, a...)) }
 
-// goesOn draws what is open.
+// goesOn draws the open parts.
 func (f *toy) goesOn(c transcript.Change, turn *event.Turn) {
 	for _, i := range turn.Items {
 		if i.Status != event.ItemOpen {

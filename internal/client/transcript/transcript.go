@@ -12,13 +12,13 @@ type Mode string
 
 // The modes.
 const (
-	// Live tells everything as it comes.
+	// Live reports every change at once.
 	Live Mode = "live"
-	// Final tells an item when it is committed, from its start on: what was
-	// discarded is never told. The text comes as one piece.
+	// Final reports an item when it is committed, from its start on. Discarded items are never
+	// reported. The text is one piece.
 	Final Mode = "final"
-	// Complete is Final with discarded items as well: from their start to their end, and
-	// that they are discarded.
+	// Complete is Final with discarded items as well: their start, their end, and that they are
+	// discarded.
 	Complete Mode = "complete"
 )
 
@@ -85,8 +85,8 @@ func (t *Transcript) MayBeDiscarded(i *event.Item) bool {
 // the next one; [event.State.Clone] makes a copy to keep.
 func (t *Transcript) State() event.State { return t.state }
 
-// Take takes the next event and returns what it changes. The changes are valid
-// until the next event. An error says that the event cannot follow.
+// Take takes the next event and returns its changes. The changes are valid until the next event. An
+// error means that the event cannot follow.
 func (t *Transcript) Take(e event.Event) ([]Change, error) {
 	clear(t.changes)
 	t.changes = t.changes[:0]
@@ -116,8 +116,8 @@ func (t *Transcript) Take(e event.Event) ([]Change, error) {
 	return t.changes, nil
 }
 
-// before notes what the event is about to remove from the state: the text that
-// an item has and its deltas did not bring, and an input that is dropped.
+// before returns the parts of the state that the event is about to remove: the text of an item that
+// its deltas did not contain, and an input that is dropped.
 func (t *Transcript) before(e event.Event) (rest string, dropped *event.Input) {
 	switch d := e.Data.(type) {
 	case event.ItemEnded:
@@ -233,7 +233,8 @@ func (t *Transcript) interrupted(c Change, d event.InterruptRequested) {
 	}
 }
 
-// input tells a change of an input that waits, or, if it does not, of the session.
+// input reports a change of a waiting input. If the input does not wait, it reports the change as
+// one of the session.
 func (t *Transcript) input(c Change, id string, what What) {
 	for n := range t.state.Waiting {
 		if t.state.Waiting[n].ID == id {
@@ -245,7 +246,7 @@ func (t *Transcript) input(c Change, id string, what What) {
 	t.tell(c, Session, Updated)
 }
 
-// taken tells that a turn takes inputs.
+// taken reports that a turn takes inputs.
 func (t *Transcript) taken(c Change, inputs []event.Input) {
 	for n := range inputs {
 		c.Input = &inputs[n]

@@ -197,7 +197,7 @@ attempt started`), "\n")
 	})
 }
 
-// C13: what is said anew is told once, and each item when it is sure to stay.
+// C13: a repeated text is reported once, and each item when it is committed.
 func TestFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, log := ran(t, troubled(), "go")
@@ -295,7 +295,7 @@ func TestTranscriptShowsEachItemOnce(t *testing.T) {
 	})
 }
 
-// C17: from any state, what is told is the rest.
+// C17: from any state, the transcript reports the remaining changes.
 func TestFromAnyState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, log := ran(t, troubled(), "go", "on")
@@ -331,7 +331,7 @@ func fromAnyState(t *testing.T, log []event.Event, mode transcript.Mode) {
 	}
 }
 
-// C17: from any cursor, what is told is the rest.
+// C17: from any cursor, the transcript reports the remaining changes.
 func TestFromAnyCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := ran(t, troubled(), "go", "on")
@@ -345,7 +345,8 @@ func TestFromAnyCursor(t *testing.T) {
 	})
 }
 
-// after is what the events after the cursor change, in a log that is told whole.
+// after returns the changes by the events after the cursor, from a transcript that takes the whole
+// log.
 func after(t *testing.T, log []event.Event, cursor uint64, mode transcript.Mode) []string {
 	t.Helper()
 	tr, out := transcript.New(event.State{}, mode), []string{}
@@ -380,7 +381,7 @@ func followed(t *testing.T, s transcript.Source, cursor, last uint64, mode trans
 	return out
 }
 
-// The state from which a session is followed since its opening is that of the log
+// The state at the opening, from which a session is followed, equals the state of the log that is
 // read from its beginning.
 func TestFromTheOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// WorktreeLines says where a session's own git worktree is after the session has closed, and
-// how to merge it and to discard it. It is empty if settle removed the worktree.
+// WorktreeLines returns the location of a session's own git worktree after the session has closed,
+// and the commands that merge and discard it. It returns nil if settle removed the worktree.
 func WorktreeLines(host event.SessionOpened, left *event.WorktreeLeft) []string {
 	w := host.Worktree
 	if w == nil || left == nil || !left.Kept {

@@ -16,7 +16,7 @@ var errLocked = errors.New("another settle is changing the plugins; run the comm
 
 // locked calls f under the lock for all changes of the records and of the copies. The kernel
 // releases the lock if this process dies. The end of ctx ends only the wait: f, which can remove
-// what is left, runs if the lock is free.
+// remaining files, runs if the lock is free.
 func (s Store) locked(ctx context.Context, f func() error) (err error) {
 	if s.dir == "" {
 		return errors.New("there is no data directory")

@@ -24,8 +24,8 @@ type Record struct {
 	Name string `json:"name"`
 	// Source is an absolute directory, or the address of a git repository.
 	Source string `json:"source"`
-	// Git reports that Source is a repository. Ref is what updates follow, "" for the
-	// default branch, and Commit the commit of the copy.
+	// Git reports that Source is a repository. Ref is the branch, tag or commit that updates
+	// follow, "" for the default branch, and Commit is the commit of the copy.
 	Git    bool   `json:"git,omitempty"`
 	Ref    string `json:"ref,omitempty"`
 	Commit string `json:"commit,omitempty"`
@@ -118,7 +118,7 @@ func CheckName(name string) error {
 
 var validDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
-// Records returns what the user has added, by name. It does not check the copies.
+// Records returns the added plugins, by name. It does not check the copies.
 func (s Store) Records() ([]Record, error) {
 	if s.dir == "" {
 		return nil, nil
@@ -248,8 +248,8 @@ func some(list []string) string {
 // Drifted describes the drift in one line.
 func (p *Plugin) Drifted() string { return some(p.Drift) }
 
-// Remedy says how to use the plugin again. It reads the records: an open session can have a
-// version that the user has removed or replaced.
+// Remedy returns advice on how to use the plugin again. It reads the records: an open session can
+// have a version that the user has removed or replaced.
 func (p *Plugin) Remedy() string {
 	records, err := p.store.Records()
 	if err == nil && !slices.ContainsFunc(records, p.is) {
@@ -396,7 +396,7 @@ func removeTree(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_ = chmodTree(dir, 0o700) // RemoveAll reports what stays
+	_ = chmodTree(dir, 0o700) // RemoveAll reports the remaining files
 	return os.RemoveAll(dir)
 }
 
@@ -485,7 +485,7 @@ func (s Store) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// UnknownError says that there is no plugin of the name.
+// UnknownError reports that there is no plugin of the name.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {

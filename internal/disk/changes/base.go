@@ -158,7 +158,7 @@ func (b *base) rewrite() error {
 	return failed
 }
 
-// touch sets the time of the log, which says that settle was alive.
+// touch sets the time of the log, as a sign that settle was alive.
 func (b *base) touch() {
 	now := time.Now()
 	_ = os.Chtimes(b.path(logName), now, now) // without it, changes of a killed host are only reported

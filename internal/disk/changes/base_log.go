@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// record writes to the log what differs from the tree that the log has; active are the calls that
-// run.
+// record writes the differences from the tree that the log has to the log; active are the running
+// calls.
 func (b *base) record(t *tree, active []opened) error {
 	if b.skips == nil { // a new log
 		for _, call := range active {

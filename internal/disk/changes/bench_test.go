@@ -28,7 +28,7 @@ func plant(tb testing.TB, dir string, files int) {
 	}
 }
 
-// BenchmarkRecord measures what a call costs: the first one of a session, which copies the tree,
+// BenchmarkRecord measures the cost of a call: the first one of a session, which copies the tree,
 // and one that changes a file. A tree of 100,000 files is beyond the default limits.
 //
 //	go test ./internal/disk/changes -run none -bench Record -benchtime 20x

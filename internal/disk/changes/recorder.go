@@ -77,7 +77,7 @@ type Recorder struct {
 	leaving sync.WaitGroup // for Close
 
 	mu sync.Mutex // guards the fields below, and the base
-	// why says why nothing is recorded any more.
+	// why is the reason why nothing is recorded any more; empty while changes are recorded.
 	why    string
 	slow   int // slow walks in a row
 	base   *base
@@ -193,7 +193,7 @@ func (r *Recorder) end(ctx context.Context, c *Call) Record {
 	return record
 }
 
-// unknown says why the tree is unknown while a call runs.
+// unknown returns the reason why the tree is unknown while a call runs.
 func (r *Recorder) unknown() string {
 	if r.why != "" {
 		return r.why
@@ -249,7 +249,7 @@ func (r *Recorder) opened() (out []opened) {
 	return out
 }
 
-// look makes a walk and copies what has no copy yet. After an error, the tree is unknown. after
+// look makes a walk and copies files without a copy. After an error, the tree is unknown. after
 // reports that the walk follows a call.
 func (r *Recorder) look(ctx context.Context, after bool) (err error) {
 	old, began := r.last, time.Now()

@@ -125,8 +125,8 @@ func TestRecordNamesOnlyChangesOfTheCall(t *testing.T) {
 	}
 }
 
-// What git ignores, what tools generate, git's own files, FIFOs and strange names are left out. A
-// change of the rules creates and deletes nothing.
+// Ignored files, files that tools generate, git's own files, FIFOs and strange names are left out.
+// A change of the rules creates and deletes nothing.
 func TestRecordLeavesOut(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{".gitignore": "out/\n*.log\n", "out/x": "1", "a.log": "1"})
 	f.wants("ignored", f.record("echo 2 >out/x; for d in node_modules .git sub/.hg; do mkdir -p $d; touch $d/x; done"),

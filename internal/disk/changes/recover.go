@@ -163,7 +163,7 @@ func (l *leftover) compare(ctx context.Context, root *disk.Dir, c Config) ([]Cha
 }
 
 // isLater reports whether a present entry may have come to its path, or may have been changed,
-// after latest, in ns. Moving a directory changes only its own ctime, not those of the files in
+// after latest, in ns. Moving a directory changes only its own ctime, not the ctime of the files in
 // it. So the directories above the entry also count, unless they were there before the call: the
 // ctime of such a directory changes with each new entry.
 func (l *leftover) isLater(w walk, now *tree, name string, latest int64) bool {
@@ -179,7 +179,7 @@ func (l *leftover) isLater(w walk, now *tree, name string, latest int64) bool {
 	return false
 }
 
-// isDirectory reports whether the entry is the directory n, whatever its permissions and times.
+// isDirectory reports whether the entry is the directory n, with any permissions and times.
 func (e *entry) isDirectory(n node) bool {
 	return e != nil && e.Kind == Directory && e.Inode == n.Inode && e.Device == n.Device
 }

@@ -93,8 +93,8 @@ func TestKilledHostInUnknownDirectory(t *testing.T) {
 	}
 }
 
-// A folder that somebody moved into the tree after the host's end is not the command's: only the
-// ctime of the folder itself shows when it came.
+// A folder that was moved into the tree after the host's end is not the command's: only the ctime
+// of the folder itself shows when it came.
 func TestKilledHostLeavesMovedDirectories(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{"kept/a": "1", "old/b": "1", "swapped/c": "1"})
 	outside := t.TempDir()

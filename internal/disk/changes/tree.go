@@ -15,8 +15,8 @@ type entry struct {
 	Target string `json:"target,omitempty"`
 	// Checked is the time, in ns, at which the content was known to be the node's.
 	Checked int64 `json:"checked,omitempty"`
-	// kept reports that the base has a copy of the content. why says why the content is not
-	// known or not kept.
+	// kept reports that the base has a copy of the content. why is the reason why the content is
+	// not known or not stored.
 	kept bool
 	why  string
 }

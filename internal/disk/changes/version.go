@@ -55,7 +55,7 @@ type Change struct {
 	// Before and After are the versions before and after the call; nil if there was no entry.
 	Before *Version `json:"before,omitempty"`
 	After  *Version `json:"after,omitempty"`
-	// Why says why the change cannot be undone; empty if it can.
+	// Why is the reason why the change cannot be undone; empty if it can.
 	Why string `json:"why,omitempty"`
 }
 
@@ -68,7 +68,7 @@ type Record struct {
 	More int `json:"more,omitempty"`
 	// With are the ids of calls that ran at the same time: each of them can have made the changes.
 	With []string `json:"with,omitempty"`
-	// Why says why nothing was recorded; empty if the record is complete but for More.
+	// Why is the reason why nothing was recorded; empty if the record is complete except for More.
 	Why string `json:"why,omitempty"`
 }
 

@@ -61,8 +61,8 @@ const maxDepth = 200
 // walk has the entries of a tree.
 type walk struct {
 	nodes map[string]node
-	// skipped are the entries that were not entered or not looked at: what is at or below them is
-	// unknown.
+	// skipped are the entries that were not entered or not inspected: everything at or below them
+	// is unknown.
 	skipped map[string]bool
 }
 

@@ -2,9 +2,8 @@ package ignore
 
 import "strings"
 
-// wildResult is the result of matching the rest of a pattern with the rest of a text. It
-// tells the stars before it when a retry is useless: without it, "*a*a*a*b" takes
-// exponential time.
+// wildResult is the result of matching the rest of a pattern with the rest of a text. It reports to
+// the stars before it when a retry is useless: without it, "*a*a*a*b" takes exponential time.
 type wildResult int
 
 const (

@@ -52,7 +52,8 @@ func agentLines(list assemble.Kinds) (out []agentLine) {
 	return out
 }
 
-// AgentProblems returns the definitions that cannot be used, and those that are not offered.
+// AgentProblems returns the errors of definitions that cannot be used, and of definitions that are
+// not offered.
 func AgentProblems(list assemble.Kinds) (broken, hidden []string) {
 	for _, p := range list.Broken {
 		broken = append(broken, p.Error())
@@ -100,7 +101,7 @@ func Agents(to io.Writer, list assemble.Kinds) error {
 	return nil
 }
 
-// maxRights is how many characters of the restrictions the table shows on a terminal.
+// maxRights is the number of characters of the restrictions that the table shows on a terminal.
 const maxRights = 50
 
 // rights describes the restrictions of a kind in a few words.

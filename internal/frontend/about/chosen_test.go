@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// What a person has set is there, with its origin; what has its default is only counted.
+// A setting that a person has set is listed, with its origin; default settings are only counted.
 func TestChosenShowsWhatIsSet(t *testing.T) {
 	r, err := config.Load(config.Input{
 		Dir: t.TempDir(), Getenv: func(string) string { return "" }, Flags: map[string]string{"effort": "low"},

@@ -28,7 +28,7 @@ import (
 type Machine struct {
 	// JSON prints one JSON object instead of text. Verbose lists each mode of the sandbox.
 	JSON, Verbose bool
-	// Settings are the settings in force; nil if Broken says why there are none.
+	// Settings are the settings in force; nil if Broken has an error.
 	Settings *config.Resolved
 	Broken   error
 	// Dir is the working directory.
@@ -47,7 +47,7 @@ const (
 	failed  finding = "fail" // does not work
 )
 
-// ErrCheckFailed says that a check failed.
+// ErrCheckFailed reports that a check failed.
 var ErrCheckFailed = errors.New("a check failed; the first lines say what to do")
 
 // checkTimeout bounds each check.
@@ -65,11 +65,12 @@ type doctor struct {
 	Machine
 	checks []check
 	model  string // in force
-	// untried says what the checks leave open about the model; empty if its server has it.
+	// untried is the part of the model's check that was not done, in words; empty if the model's
+	// server confirmed the model.
 	untried string
 }
 
-// examination is what Doctor found: a verdict, what to do about it, and all checks.
+// examination is the result of Doctor: a verdict, the action that it advises, and all checks.
 type examination struct {
 	OK      bool    `json:"ok"`
 	Verdict string  `json:"verdict"`
@@ -77,8 +78,8 @@ type examination struct {
 	Checks  []check `json:"checks"`
 }
 
-// Doctor checks the machine. It writes the verdict, the one thing to do, and a line for each
-// check: what failed comes first. The error is ErrCheckFailed if a check failed.
+// Doctor checks the machine. It writes the verdict, the one thing to do, and a line for each check:
+// failed checks come first. The error is ErrCheckFailed if a check failed.
 func Doctor(ctx context.Context, to io.Writer, m Machine) error {
 	d := &doctor{Machine: m}
 	d.report(passed, "settle", "%s, %s/%s", m.Version, runtime.GOOS, runtime.GOARCH)
@@ -103,7 +104,7 @@ func (d *doctor) report(f finding, what, format string, args ...any) {
 	d.checks = append(d.checks, check{f, what, text})
 }
 
-// verdict sorts the checks, and says what they come to.
+// verdict sorts the checks, and returns their verdict and the action that it advises.
 func (d *doctor) verdict() examination {
 	rank := func(c check) int { return slices.Index([]finding{failed, limited, passed}, c.Finding) }
 	slices.SortStableFunc(d.checks, func(a, b check) int { return rank(a) - rank(b) })
@@ -289,7 +290,7 @@ func (d *doctor) confinement(ctx context.Context) {
 	modes.report(d)
 }
 
-// sandboxModes is what the probes of the sandbox's modes found.
+// sandboxModes has the results of probing the sandbox's modes.
 type sandboxModes struct {
 	enforced, missing, failed []string
 	attempts                  int // in the enforced modes

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// examined returns what the checks of a configuration find, and the checks as lines.
+// examined returns the findings of a configuration's checks, and the checks as lines.
 func examined(t *testing.T, configuration string, environ map[string]string) (examination, string) {
 	t.Helper()
 	home := t.TempDir()
@@ -43,8 +43,8 @@ func examined(t *testing.T, configuration string, environ map[string]string) (ex
 	return found, text.String()
 }
 
-// A source of a key is reported as what it is: a program that is missing and an absent variable are
-// no key, and a program that is there was not run.
+// The report states the real source of a key: a missing program and an absent variable are no key,
+// and an existing program was not run.
 func TestDoctorReportsSourcesOfKeys(t *testing.T) {
 	tools := t.TempDir()
 	if err := os.WriteFile(filepath.Join(tools, "print-token"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {

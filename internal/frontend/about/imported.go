@@ -23,11 +23,11 @@ const (
 	codex      = "Codex"
 )
 
-// maxNamed is how many files of instructions a summary names.
+// maxNamed is the number of instruction files that a summary names.
 const maxNamed = 3
 
-// agentOf returns the agent that a file of configuration or of instructions is for; "" for settle's
-// own files, and for those that several agents share.
+// agentOf returns the agent whose configuration or instructions a file has; "" for settle's own
+// files, and for files that several agents share.
 func agentOf(path string, from skills.Sources) string {
 	dir, name := filepath.Split(path)
 	switch name {
@@ -60,7 +60,7 @@ func agentOf(path string, from skills.Sources) string {
 	return ""
 }
 
-// imports collects what sessions use of the configuration of other agents.
+// imports collects the configuration of other agents that sessions use.
 type imports struct {
 	from   skills.Sources
 	agents []string
@@ -93,8 +93,8 @@ func add[T any](i *imports, what string, all []T, isImported func(*T) bool) {
 	}
 }
 
-// Imported says in a line what sessions use of the configuration of Claude Code and Codex; "" for
-// nothing.
+// Imported returns a line about the configuration of Claude Code and Codex that sessions use; "" if
+// they use none.
 func Imported(o assemble.Options) string {
 	i := &imports{from: o.Sources()}
 	of := func(origin config.Origin) bool { return i.has(origin.Where, origin.Kind == config.Plugin) }

@@ -36,8 +36,8 @@ func options(t *testing.T, files map[string]string) assemble.Options {
 	return assemble.Options{Settings: r, Dir: dir, Getenv: getenv}
 }
 
-// What comes from other agents is counted, and nothing else: neither settle's own configuration nor
-// files that several agents share, nor hooks that are not trusted.
+// Files of other agents are counted, and nothing else: neither settle's own configuration nor files
+// that several agents share, nor hooks that are not trusted.
 func TestImportedCountsOtherAgents(t *testing.T) {
 	const (
 		hook    = `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}`

@@ -10,7 +10,7 @@ import (
 // Installed describes how settle was installed on this machine.
 type Installed struct {
 	Version  string // without a leading v
-	Checkout bool   // built from one; Go gives it a version where git tells one
+	Checkout bool   // built from a checkout; if git describes it, Go gives it a version
 	Module   bool   // by go install
 	Program  string // path, links resolved
 	System   string // GOOS

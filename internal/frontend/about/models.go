@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// ErrUnanswered says that a provider refused to list its models.
+// ErrUnanswered reports that a provider refused to list its models.
 var ErrUnanswered = errors.New("some providers did not list their models; see above")
 
 // modelLine is a model as JSON.

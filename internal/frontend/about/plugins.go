@@ -29,7 +29,7 @@ type pluginLine struct {
 	Parts []plugins.Part `json:"parts"`
 }
 
-// pluginSource says where a plugin comes from.
+// pluginSource is the source of a plugin, and the version that was copied from it.
 type pluginSource struct {
 	Source  string   `json:"source"`
 	Path    string   `json:"path,omitempty"`
@@ -40,7 +40,7 @@ type pluginSource struct {
 	Changed []string `json:"changed,omitempty"` // files of the directory that differ
 }
 
-// PluginSource says on one line where a plugin comes from.
+// PluginSource returns the source of a plugin, on one line.
 func PluginSource(p *plugin.Plugin) string {
 	where := p.Source
 	if p.Path != "" {
@@ -73,8 +73,8 @@ func PluginsJSON(to io.Writer, list []ShownPlugin) error {
 	return listing.JSON(to, lines)
 }
 
-// Plugins writes a table of the plugins, why some are not used, and what the project
-// proposes.
+// Plugins writes a table of the plugins, with the reasons why some are not used, and the plugins
+// that the project proposes.
 func Plugins(to io.Writer, list []ShownPlugin, proposed []plugins.Proposed) error {
 	rows := [][]string{{"PLUGIN", "STATE", "VERSION", "HAS", "FROM"}}
 	var notes []string
@@ -152,9 +152,9 @@ func Plugin(to io.Writer, p ShownPlugin, files plugin.Tree) error {
 	return nil
 }
 
-// PluginChange writes what differs between a plugin that a person trusts and another content of it, and
-// the command that shows the difference of its files; read is the folder with the other content, ""
-// if it does not stay.
+// PluginChange writes the differences between a plugin that a person trusts and another content of
+// it, and the command that shows the difference of its files; read is the folder with the other
+// content, "" if it does not stay.
 func PluginChange(to io.Writer, before, now ShownPlugin, changed []string, read string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Plugin %s: what differs from what you trusted (- before, + now):\n", now.Name)

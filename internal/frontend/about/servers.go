@@ -68,7 +68,7 @@ func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverL
 // needsLogin is the state of a server that a person has to log in to.
 const needsLogin = "needs-login"
 
-// reported is why a server that was tried cannot be used.
+// reported returns the reason why a server cannot be used, from its test; nil if it was not tested.
 func reported(s assemble.Configured) error {
 	if s.Report == nil {
 		return nil

@@ -91,8 +91,8 @@ func scope(project bool, plugin string) string {
 	return "user"
 }
 
-// Problems returns the skills and commands that cannot be used, and those that another one
-// hides.
+// Problems returns the errors of skills and commands that cannot be used, and of skills and
+// commands that another one hides.
 func (l SkillList) Problems() (broken, hidden []string) {
 	for _, p := range l.Skills.Broken {
 		broken = append(broken, p.Error())

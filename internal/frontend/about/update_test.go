@@ -34,7 +34,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Whatever the other side says becomes a version or a clear error.
+// Any response of the server becomes a version or a clear error.
 func TestNewest(t *testing.T) {
 	for _, c := range []struct {
 		body string

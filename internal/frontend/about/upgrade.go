@@ -19,7 +19,7 @@ const (
 	releasePage = "https://github.com/settle-agent/settle/blob/main/docs/release.md"
 )
 
-// Updater says whether a release is newer than this settle, and installs it.
+// Updater reports whether a release is newer than this settle, and installs it.
 type Updater struct {
 	Client    *http.Client
 	Keys      []sshsig.Signer // see [ReleaseKeys]
@@ -27,7 +27,7 @@ type Updater struct {
 	Out       io.Writer
 }
 
-// ErrNewer says that there is a newer version.
+// ErrNewer reports that there is a newer version.
 var ErrNewer = errors.New("there is a newer version")
 
 // Check prints whether a release is newer and how to get it. It verifies a newer release

@@ -82,7 +82,7 @@ func archiveOf(t *testing.T, namesAndTexts ...string) []byte {
 	return b.Bytes()
 }
 
-// updater is a settle 1.2.3 in a folder of its own, and what it prints.
+// updater returns a settle 1.2.3 in a folder of its own, and its output.
 func updater(t *testing.T, client *http.Client) (Updater, *bytes.Buffer) {
 	t.Helper()
 	keys, err := ReleaseKeys([]byte(releaseKey.Line(ReleaseSigner, ReleaseSigner)))
@@ -101,7 +101,7 @@ func updater(t *testing.T, client *http.Client) (Updater, *bytes.Buffer) {
 	return Updater{Client: client, Keys: keys, Installed: here, Out: out}, out
 }
 
-// program returns what is installed now, and fails if anything is beside it.
+// program returns the installed program, and fails if anything is beside it.
 func (u Updater) program(t *testing.T) string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(u.Installed.Program))
@@ -142,8 +142,8 @@ func TestSignedReleaseIsInstalled(t *testing.T) {
 	}
 }
 
-// Whoever owns the download origin cannot make settle install, or recommend, what no
-// release key signed.
+// The owner of the download origin cannot make settle install, or recommend, a file that no release
+// key signed.
 func TestHostileOriginInstallsNothing(t *testing.T) {
 	const archive = "settle_1.3.0_linux_amd64.tar.gz"
 	old := newOrigin(t, "1.2.4")

@@ -99,7 +99,7 @@ func parseChecksums(list []byte, version string) (map[string]string, error) {
 	return sums, nil
 }
 
-// fetch returns a file of the release, if it is the one that was signed.
+// fetch downloads a file of the release, and returns it if it has the signed checksum.
 func (v verified) fetch(ctx context.Context, client *http.Client, name string) ([]byte, error) {
 	want, ok := v.sums[name]
 	if !ok {

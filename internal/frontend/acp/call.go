@@ -66,7 +66,7 @@ func (c *call) screen() object { return object{"type": "terminal", "terminalId":
 
 func (c *call) update() toolCall { return toolCall{Update: "tool_call_update", ID: c.item.ID} }
 
-// ready tells what the call is called with.
+// ready returns the update with the arguments of the call.
 func (c *call) ready() toolCall {
 	u, view := c.update(), c.view()
 	u.RawInput, u.Locations = view.Arguments, locations(view)
@@ -153,7 +153,7 @@ func (ses *session) output(c *call, text string) {
 	}
 }
 
-// flush shows what calls have put out since the last time.
+// flush shows the new output of calls.
 func (ses *session) flush() {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -206,7 +206,7 @@ func (c *call) ended() toolCall {
 	return u
 }
 
-// results is what the person sees of how a call ended.
+// results returns the content blocks that show a person the result of a call.
 func (c *call) results(content event.Content) (out []object) {
 	if diffs := diffs(c.view(), content.Detail); len(diffs) > 0 {
 		out = diffs
@@ -228,7 +228,7 @@ func (c *call) results(content event.Content) (out []object) {
 	return out
 }
 
-// raw is what came of a call, for programs.
+// raw returns the result of a call for programs; nil if there is nothing to report.
 func raw(i *event.Item, c event.Content) any {
 	o := object{}
 	if c.ExitCode != nil && *c.ExitCode != 0 {

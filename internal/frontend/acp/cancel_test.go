@@ -153,7 +153,7 @@ func TestCancelRequestThatIsNone(t *testing.T) {
 	c.Refused(jsonrpc.CodeMethodNotFound, "session/nothing", nil)
 }
 
-// held returns a client that cannot open a session, and what lets go of that.
+// held returns a client that cannot open a session, and a function that makes the session free.
 func held(t *testing.T, m *script.Model) (c *client, session string, release func()) {
 	t.Helper()
 	holder := start(t, script.New().Otherwise(script.Text("ok")))
@@ -187,7 +187,8 @@ func (c *client) cancelRequest(sent *jsonrpc.Outgoing) {
 	}
 }
 
-// Who cancels a load gives up alone: others that want the session get it.
+// A client that cancels a load gives up its own request only: other clients that want the session
+// get it.
 func TestCancelOneOfTwoLoads(t *testing.T) {
 	c, session, release := held(t, script.New(script.Text("b")))
 	sent, first := c.load(session)
@@ -225,8 +226,8 @@ func TestCancelTheOnlyLoad(t *testing.T) {
 	}
 }
 
-// Prompts that are cancelled are answered also while their session is still to
-// open, and those behind them keep their order.
+// Cancelled prompts are answered also while their session is not open yet, and later prompts keep
+// their order.
 func TestCancelPromptBehindALoad(t *testing.T) {
 	c, session, release := held(t, script.New(script.Text("b")).Otherwise(script.Text("c")))
 	_, load := c.load(session)

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A client can only tighten what the user configured.
+// A client can only tighten the user's configuration.
 func TestModeWithinTheUsersPermission(t *testing.T) {
 	for _, c := range askertest.Ceilings() {
 		t.Run(c.User, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A close that has begun goes on, whatever becomes of its request: else nobody
-// would have the session any more.
+// A close that has begun goes on, also if its request is cancelled: else no client could open the
+// session any more.
 func TestCancelOfClose(t *testing.T) {
 	for _, method := range []string{"session/close", "session/delete"} {
 		t.Run(method, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestCancelOfClose(t *testing.T) {
 	}
 }
 
-// C19: what waits when a session is closed is answered as cancelled, and does
-// not go along with a later prompt.
+// C19: inputs that wait when a session is closed are answered as cancelled, and do not run with a
+// later prompt.
 func TestCloseTakesBackWhatWaits(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Stall()))
 	for range 20 {
@@ -75,7 +75,7 @@ func TestCancelThenEnd(t *testing.T) {
 		session := c.open()
 		ended := []<-chan string{c.prompt(session, "1"), c.prompt(session, "2"), c.prompt(session, "3")}
 		c.accepted(session, 3)
-		c.Must("session/cancel", object{"sessionId": session}) // as a request, whose answer says that it has come
+		c.Must("session/cancel", object{"sessionId": session}) // the response proves its arrival
 		c.End()
 		for n, one := range ended {
 			if got := wait(c, one); got != "cancelled" {
@@ -138,8 +138,8 @@ func TestSessionsWithoutID(t *testing.T) {
 	c.Must("session/new", object{"cwd": c.Dir, "sessionId": "mine"}) // which the protocol does not have
 }
 
-// What another frontend said while a turn ran is told again, also where the model
-// had nothing to say to it.
+// A loading client receives an input that another frontend sent during a turn, also if the model
+// did not respond to it.
 func TestLoadTellsWhatJoined(t *testing.T) {
 	begun, hold := make(chan struct{}), make(chan struct{})
 	c := start(
@@ -168,8 +168,8 @@ func TestLoadTellsWhatJoined(t *testing.T) {
 	}
 }
 
-// A session that is loaded once more while a turn runs is told exactly, however
-// far the client lags behind.
+// A client that loads a session again during a turn receives every change exactly once, even if it
+// lags behind.
 func TestLoadWhileItStreams(t *testing.T) {
 	words := strings.Repeat("many words ", 100)
 	streamed, hold := make(chan struct{}), make(chan struct{})

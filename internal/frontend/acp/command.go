@@ -16,8 +16,8 @@ type offered struct {
 	last string
 }
 
-// offer tells the client which commands a person can call, if there are any. It
-// comes after the answer that names the session, and waits for a client that reads
+// offer sends the list of the commands that a person can call, if there are any. The client
+// receives it after the response that names the session. offer waits for a client that reads
 // slowly.
 func (ses *session) offer() {
 	ses.offered.begun.Store(true)

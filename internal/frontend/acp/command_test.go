@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// The commands and skills that a person can call are told after the session's answer,
-// and a prompt may call one.
+// The client receives the commands and skills that a person can call after the session's response,
+// and a prompt can call one.
 func TestCommands(t *testing.T) {
 	m := script.New(script.Text("tidied"), script.Text("asked"))
 	c := start(t, m)

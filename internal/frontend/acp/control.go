@@ -69,9 +69,9 @@ func named(values []string) (out []choice) {
 	return out
 }
 
-// models are those that the session may use: the one that it does, those that
-// the configuration names, and the defaults of providers that are ready. Where
-// the address of a server was given for one, it is that server's alone.
+// models returns the names of the models that the session can use: the current model, the models in
+// the configuration, and the default models of providers that are ready. If the configuration has a
+// base URL, models returns the current model only.
 func (ses *session) models(now string) []string {
 	all := []string{now}
 	r, err := ses.Sessions.Settings(ses.opened.Spec.Dir, nil)

@@ -38,9 +38,8 @@ func (ses *session) writeFile(ctx context.Context, path, text string) error {
 	return ses.request(ctx, "fs/write_text_file", object{"sessionId": ses.id, "path": path, "content": text}, nil)
 }
 
-// request asks the client for something, and tells it if it is not needed any
-// more. Where the client is gone, that ends the turn, and the turn the call: how
-// it ended is for them to say.
+// request sends a request to the client, and withdraws it if it is no longer needed. If the client
+// is gone, the request ends the turn, and the turn ends the call; their endings have the reason.
 func (ses *session) request(ctx context.Context, method string, params, result any) error {
 	sent, err := ses.Send(ctx, method, params)
 	if err != nil {
@@ -61,7 +60,7 @@ func awaitEnd(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// withDetails adds what many clients say of an error beside its message.
+// withDetails adds the details that many clients send with an error to its message.
 func withDetails(err error) error {
 	var refused *jsonrpc.Error
 	var data struct{ Details string }
@@ -71,9 +70,8 @@ func withDetails(err error) error {
 	return err
 }
 
-// withdraw tells the client that the answer to a request is not needed any more, unless
-// it has answered.
-// https://agentclientprotocol.com/protocol/v1/cancellation
+// withdraw notifies the client that the response to a request is no longer needed, unless the
+// client has responded. See https://agentclientprotocol.com/protocol/v1/cancellation.
 func (s *Server) withdraw(sent *jsonrpc.Outgoing) {
 	if sent.Abandon() {
 		_ = s.Notify(s.Life, "$/cancel_request", object{"requestId": sent.ID}) // a client that is gone needs none

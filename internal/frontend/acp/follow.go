@@ -36,7 +36,7 @@ func (ses *session) follow() {
 	}
 }
 
-// stop ends what still waits for the client.
+// stop ends everything that still waits for the client.
 func (ses *session) stop() {
 	ses.asker.Close()
 	ses.mu.Lock()
@@ -53,7 +53,7 @@ func (ses *session) tell(update any) error {
 	return ses.Notify(ses.Life, "session/update", sessionUpdate{ses.id, update})
 }
 
-// send tells an update in its place, unless the client is gone. The caller holds mu.
+// send sends an update in order, unless the client is gone. The caller holds mu.
 func (ses *session) send(update any) {
 	if ses.readErr == nil {
 		ses.readErr = ses.tell(update)
@@ -167,7 +167,7 @@ func (ses *session) attemptEnded(d *event.AttemptEnded) {
 	ses.warn(fmt.Sprintf("The model's response failed: %s; asking again in %v", d.Failure.Message, wait))
 }
 
-// warn tells the person something that the model did not say.
+// warn shows the person a message that is not the model's.
 func (ses *session) warn(text string) {
 	if ses.can.Session.Notices != nil {
 		ses.send(object{"sessionUpdate": "notice", "severity": "warning", "title": text})
@@ -191,9 +191,8 @@ func (ses *session) turnEnded(m pending.Move[*prompt]) {
 	})
 }
 
-// stopReason says how a turn ended that did not fail, in the protocol's words.
-// Those for refusals and answers that were cut are not used: such turns fail,
-// and an error says more.
+// stopReason returns the protocol's word for the end of a turn that did not fail. The words for
+// refusals and truncated answers are not used: such turns fail, and the error has more details.
 func stopReason(c *event.Cause) string {
 	switch {
 	case c.Outcome == event.Completed:
@@ -215,7 +214,7 @@ func turnError(turn string, c *event.Cause) error {
 	return e
 }
 
-// usageOf is what a turn took, as the protocol's draft has it.
+// usageOf returns the token usage of a turn in the form of the protocol's draft.
 func usageOf(u event.Usage) object {
 	return object{
 		"totalTokens": u.Input + u.Output, "inputTokens": u.Input, "outputTokens": u.Output,

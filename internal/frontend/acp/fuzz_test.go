@@ -38,7 +38,7 @@ func FuzzClient(f *testing.F) {
 		for line := range bytes.Lines(said) {
 			var m map[string]json.RawMessage
 			if json.Unmarshal(line, &m) == nil && m["id"] != nil && string(m["id"]) != "null" {
-				want[strings.ToValidUTF8(string(m["id"]), "\uFFFD")] = m["method"] != nil // what is not text cannot be said again
+				want[strings.ToValidUTF8(string(m["id"]), "\uFFFD")] = m["method"] != nil // the id as valid text
 			}
 		}
 		if _, err := c.In.Write(append(said, '\n')); err != nil {

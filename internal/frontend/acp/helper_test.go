@@ -119,7 +119,8 @@ func (c *client) choose(option string) {
 	})
 }
 
-// story is what the client was told, in short lines, without the commands that each session has.
+// story returns the messages that the client received, as short lines, without the commands that
+// each session has.
 func (c *client) story() (out []string) {
 	c.Helper()
 	for _, line := range c.Lines() {
@@ -218,7 +219,7 @@ func list(v any) (out []map[string]any) {
 	return out
 }
 
-// tells compares the story with what it should be.
+// tells compares the story with the expected one.
 func (c *client) tells(want ...string) {
 	c.Helper()
 	if diff := cmp.Diff(want, c.story()); diff != "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// itemChanged says what happens to an item. The caller holds mu.
+// itemChanged sends a change of an item to the client. The caller holds mu.
 func (ses *session) itemChanged(c transcript.Change) {
 	if c.Item.Type() == event.ToolCall {
 		ses.callChanged(c)
@@ -16,7 +16,7 @@ func (ses *session) itemChanged(c transcript.Change) {
 
 func (ses *session) callChanged(c transcript.Change) {
 	if c.What == transcript.Committed || c.What == transcript.Discarded {
-		return // what was sent cannot be taken back
+		return // sent text cannot be withdrawn
 	}
 	known := ses.calls[c.Item.ID]
 	if known == nil { // it began just now, or before it was followed

@@ -14,11 +14,11 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// page is how many sessions are listed at once.
+// page is the number of sessions in one response.
 const page = 100
 
-// list lists the sessions that are kept, those that changed last first. The
-// cursor is the last one that the client has.
+// list lists the stored sessions, last changed first. The cursor is the last session that the
+// client has received.
 func (s *Server) list(ctx context.Context, in listParams) (any, error) {
 	all, err := s.kept(ctx, in.Cwd)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) kept(ctx context.Context, cwd string) ([]catalogue.Entry, error
 	), err
 }
 
-// deleteSession closes a session, if it is open, and deletes what is kept of it.
+// deleteSession closes a session, if it is open, and deletes its stored data.
 func (s *Server) deleteSession(_ context.Context, in about) (any, error) {
 	dir := s.Dir
 	if ses, err := s.find(in.SessionID); err == nil {

@@ -74,7 +74,7 @@ func (s *Server) checkKept(ctx context.Context, id, cwd string) error {
 	return checkSameDir(id, dir, cwd)
 }
 
-// dataDir is where the sessions are that work in a directory.
+// dataDir returns the data directory of the sessions that work in a directory.
 func (s *Server) dataDir(dir string) (string, error) {
 	r, err := s.Sessions.Settings(dir, nil)
 	if err != nil {
@@ -103,8 +103,8 @@ func sameDir(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// system is what the client says for the system prompt: instead of settle's
-// own, or after it. It is a convention of several agents'.
+// system returns the client's text for the system prompt: instead replaces settle's own, more is
+// added to it. Several agents follow this convention.
 func (in setup) system() (instead *string, more string, err error) {
 	raw := in.Meta.SystemPrompt
 	if len(raw) == 0 || string(raw) == "null" {

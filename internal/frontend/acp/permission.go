@@ -114,8 +114,8 @@ func (c *call) asking(d event.ApprovalRequested) toolCall {
 	return t
 }
 
-// verdict is what the client's answer means. Clients answer what they cancelled
-// with the outcome "cancelled", or with the error of a request that was.
+// verdict returns the meaning of the client's answer. A client answers a cancelled request with the
+// outcome "cancelled", or with the error of a cancelled request.
 func verdict(got permissionResult, err error) (asker.Answer, error) {
 	var refused *jsonrpc.Error
 	isCancelled := errors.As(err, &refused) && refused.Code == jsonrpc.CodeCancelled ||
@@ -147,8 +147,8 @@ func verdict(got permissionResult, err error) (asker.Answer, error) {
 	}
 }
 
-// fill has the client's user fill in what a server asks for, if the client said that it
-// can. The caller holds mu.
+// fill has the client's user fill in the form of a server, if the client supports forms. The caller
+// holds mu.
 func (ses *session) fill(ctx context.Context, q asker.Question) asker.SentQuestion {
 	can := ses.can.Elicitation
 	if ses.readErr != nil || q.Form.URL != "" && can.URL == nil || q.Form.URL == "" && can.Form == nil {

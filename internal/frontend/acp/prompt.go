@@ -49,7 +49,7 @@ func (s *Server) prompt(ctx context.Context, r *jsonrpc.Request) {
 	}
 }
 
-// submit gives the session a prompt, after those that came before it.
+// submit gives the session a prompt, in the order of arrival.
 func (s *Server) submit(e *entry) {
 	p := e.Request
 	ses, err := s.find(p.session)
@@ -99,7 +99,7 @@ func (s *Server) cancel(r *jsonrpc.Request) {
 	r.Reply(object{})
 }
 
-// cancelAll interrupts what came so far for the session that a request names.
+// cancelAll interrupts all prompts so far of the session that a request names.
 func (s *Server) cancelAll(r *jsonrpc.Request) error {
 	var in about
 	if err := r.Decode(&in); err != nil {
@@ -126,8 +126,8 @@ func (s *Server) cancelRequest(r *jsonrpc.Request) {
 	}
 }
 
-// interruptAll interrupts what is meant of the prompts that came so far (C10), and
-// reports whether there was any. They are answered when that has ended.
+// interruptAll interrupts the prompts so far that meant selects (C10), and reports whether there
+// were any. They are answered when they have ended.
 func (s *Server) interruptAll(meant func(*prompt) bool) (found bool) {
 	for _, e := range s.prompts.Open() {
 		if meant(e.Request) {
@@ -168,8 +168,7 @@ func drop(e *entry, cause *event.Cause) {
 	answer(e, object{"stopReason": "cancelled", "_meta": meta(ending{Cause: *cause})})
 }
 
-// ending says how a turn ended, for those who want to know more than the
-// protocol can say.
+// ending is the cause of a turn's end, for clients that need more details than the protocol has.
 type ending struct {
 	event.Cause
 	Turn string `json:"turn,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// moves are what a turn may do, chosen anew for each request.
+// moves returns a step that chooses the response to each request at random.
 func moves(r *rand.Rand) script.Step {
 	return script.Answer(func(model.Request) script.Step {
 		switch r.IntN(6) {
@@ -29,8 +29,8 @@ func moves(r *rand.Rand) script.Step {
 	})
 }
 
-// Whatever a client does, each of its prompts is answered once, in the end; the
-// log keeps the contract, which the end of the test checks.
+// For any actions of a client, each of its prompts is answered once, in the end; the log keeps the
+// contract, which the end of the test checks.
 func TestRandomClients(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

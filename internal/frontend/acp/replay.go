@@ -5,7 +5,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// replay tells the session from its beginning, as far as it was followed.
+// replay sends the history of the session, as far as its events were followed.
 func (ses *session) replay() error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -42,7 +42,7 @@ func (ses *session) sendInput(in *event.Input) {
 	}
 }
 
-// replayInput tells what a person said.
+// replayInput sends an earlier input.
 func (ses *session) replayInput(in event.Input) {
 	ses.sendInput(&in)
 	for _, d := range in.Documents {
@@ -75,7 +75,7 @@ func (ses *session) replayItem(i *event.Item) {
 	}
 }
 
-// callOf is a call with all that became of it.
+// callOf returns a call with its result.
 func (ses *session) callOf(i *event.Item) toolCall {
 	c := newCall(ses, i)
 	c.terminal = false // its terminal is gone

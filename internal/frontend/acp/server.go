@@ -21,9 +21,9 @@ type Server struct {
 	can      atomic.Pointer[clientCapabilities]
 }
 
-// Serve answers the client until the client closes its end, a stop arrives, or the output
-// is closed. Then it ends all work of every session, and still sends the last updates and
-// answers. The error names what did not end.
+// Serve answers the client until the client closes its end, a stop arrives, or the output is
+// closed. Then it ends all work of every session, and still sends the last updates and answers. The
+// error names the work that did not end.
 func Serve(ctx context.Context, o rpc.Options) error {
 	s := &Server{}
 	s.can.Store(&clientCapabilities{})
@@ -37,8 +37,8 @@ func Serve(ctx context.Context, o rpc.Options) error {
 	return err
 }
 
-// Handle implements [jsonrpc.Handler]. What must keep its order, prompts and
-// cancels, is noted here, before anything else is read; the work is done in lanes.
+// Handle implements [jsonrpc.Handler]. Prompts and cancels, which must keep their order, are
+// recorded here before the next message is read; the work is done in lanes.
 func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
 	switch r.Method {
 	case "initialize":
@@ -51,13 +51,13 @@ func (s *Server) Handle(ctx context.Context, r *jsonrpc.Request) {
 		s.cancelRequest(r)
 	default:
 		if r.Method == "session/close" || r.Method == "session/delete" {
-			_ = s.cancelAll(r) // what is wrong with the request, its method says
+			_ = s.cancelAll(r) // the request's method reports its errors
 		}
 		s.Dispatch(ctx, r, s.methods())
 	}
 }
 
-// methods are those whose order matters within a session alone.
+// methods returns the methods whose order matters only within a session.
 func (s *Server) methods() map[string]rpc.Method {
 	return map[string]rpc.Method{
 		"authenticate":              rpc.Of(s.authenticate),
@@ -72,8 +72,8 @@ func (s *Server) methods() map[string]rpc.Method {
 	}
 }
 
-// refusal is how an error is answered: that the client cancelled the request,
-// or what is wrong, without secrets (C15).
+// refusal returns the error of a response: the client's cancellation of the request, or an error
+// without secrets (C15).
 func refusal(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		return cause
@@ -87,7 +87,7 @@ func refusal(ctx context.Context, err error) error {
 	}
 	e := jsonrpc.Errorf(code, "%s", redact.Diagnostic(err.Error()))
 	if raw, failed := json.Marshal(object{"details": e.Message}); code == jsonrpc.CodeInternal && failed == nil {
-		e.Data = raw // what clients show that have words of their own for the code
+		e.Data = raw // clients with words of their own for the code show the data
 	}
 	return e
 }

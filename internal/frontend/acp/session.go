@@ -25,16 +25,16 @@ type session struct {
 	policy  *assemble.Policy
 	// ceiling is the permission that the user configured; empty if none is.
 	ceiling settle.Permission
-	notes   []string // what the client is to know
+	notes   []string // notes for the client
 
 	asker    *asker.Asker
 	followed chan struct{} // closed after the last update about the session
 
-	mu      sync.Mutex // guards what follows; events come one by one, output also with a timer
+	mu      sync.Mutex // guards the fields below; events come one by one, output also with a timer
 	log     *transcript.Transcript
-	readErr error            // the client does not read any more
-	calls   map[string]*call // that are open, by item
-	heard   map[string]bool  // inputs that a replay has told, and that wait
+	readErr error            // the error of an output that the client no longer reads
+	calls   map[string]*call // open calls, by item
+	heard   map[string]bool  // waiting inputs that a replay has sent
 	titled  bool
 	noted   int         // number of notes that were sent
 	flusher *time.Timer // runs while output waits to be shown

@@ -51,8 +51,8 @@ func TestNewSessionRefusals(t *testing.T) {
 	c.Refused(-32002, "session/close", object{"sessionId": "none"})
 }
 
-// What a session is asked for that cannot be had is told three times: in the
-// answer, to the person who started it, and in the first turn.
+// Unsupported options of a session are reported three times: in the response, to the person who
+// started it, and in the first turn.
 func TestUnsupportedOptionsAreReported(t *testing.T) {
 	c := start(t, script.New(script.Text("ok")))
 	got := c.Must("session/new", object{"cwd": c.Dir, "mcpServers": []any{}, "additionalDirectories": []string{"/tmp"}})
@@ -116,7 +116,7 @@ func TestLoadAndResume(t *testing.T) {
 	}
 	got := c.story()
 	if len(got) > 4 && strings.HasPrefix(got[4], "tool_call i000004 search completed list") {
-		replayed[4] = got[4] // what a directory holds
+		replayed[4] = got[4] // the content of a directory
 	}
 	if diff := cmp.Diff(replayed, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -135,7 +135,7 @@ func TestLoadAndResume(t *testing.T) {
 	)
 }
 
-// A plan is told when it is set, and again to a client that loads the session.
+// A plan is sent when it is set, and again to a client that loads the session.
 func TestPlan(t *testing.T) {
 	c := start(
 		t,
@@ -219,7 +219,7 @@ func TestOtherDirectory(t *testing.T) {
 
 func TestList(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
-	c.open() // nothing is said in it
+	c.open() // it has no input
 	var want []string
 	for n := range 3 {
 		session := c.open()
@@ -309,7 +309,7 @@ func TestEndOfInput(t *testing.T) {
 		!strings.Contains(last, `"by":"stdin"`) {
 		t.Errorf("it does not say why:\n%s", last)
 	}
-	// What waited is kept, and shown to whoever takes the session up (C19).
+	// Waiting inputs are kept, and the next client of the session sees them (C19).
 	again := startIn(t, script.New(script.Text("done")), c.Place)
 	again.Must("session/load", object{"sessionId": session, "cwd": c.Dir, "mcpServers": []any{}})
 	if story := strings.Join(again.story(), "\n"); !strings.Contains(story, `user_message_chunk "2"`) {
@@ -317,7 +317,7 @@ func TestEndOfInput(t *testing.T) {
 	}
 }
 
-// A client that starts anew is faster than the end of what it ran before.
+// A restarted client can be faster than the end of its earlier process.
 func TestSessionIsStillHeld(t *testing.T) {
 	c := start(t, script.New(script.Text("one")))
 	session := c.open()

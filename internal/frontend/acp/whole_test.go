@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// What is asked about is shown whole, or refused.
+// A question shows the whole call, or the call is refused.
 func TestPermissionIsWhole(t *testing.T) {
 	for _, c := range askertest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -2,7 +2,7 @@ package acp
 
 import "encoding/json"
 
-// protocolVersion is the one that is spoken.
+// protocolVersion is the supported version of the protocol.
 const protocolVersion = 1
 
 // codeNotFound is the protocol's code for a session that there is not.
@@ -40,7 +40,7 @@ type authenticateParams struct {
 	MethodID string `json:"methodId"`
 }
 
-// setup is what session/new, load and resume say.
+// setup has the parameters of session/new, session/load and session/resume.
 type setup struct {
 	SessionID             string      `json:"sessionId"`
 	Cwd                   string      `json:"cwd"`
@@ -135,7 +135,7 @@ const (
 	thoughtChunk = "agent_thought_chunk"
 )
 
-// toolCall is a new call or, as tool_call_update, what changed of one.
+// toolCall is a new call or, as tool_call_update, the changed fields of one.
 type toolCall struct {
 	Update    string          `json:"sessionUpdate,omitempty"`
 	ID        string          `json:"toolCallId"`

@@ -22,13 +22,13 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Report is what the host process reports to the command that started it, as one line of JSON.
+// Report is the report of the host process to the command that started it, as one line of JSON.
 type Report struct {
 	Session string `json:"session,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	// Worktree is the session's own git worktree; nil for none.
 	Worktree *event.Worktree `json:"worktree,omitempty"`
-	// Error says why the session has not accepted the prompt; empty if it has.
+	// Error is the reason why the session has not accepted the prompt; empty if it has accepted it.
 	Error string `json:"error,omitempty"`
 }
 
@@ -59,7 +59,7 @@ const (
 	closeTimeout = 12 * time.Second
 	// reportTimeout bounds the report to a process that may be stopped.
 	reportTimeout = 5 * time.Second
-	// checksPerTimeout is how often the host looks for idle sessions within IdleTimeout.
+	// checksPerTimeout is the number of checks for idle sessions within IdleTimeout.
 	checksPerTimeout = 12
 )
 
@@ -252,14 +252,14 @@ func (o Options) logWorktree(opened *assemble.Opened) {
 	}
 }
 
-// close ends everything, and logs what did not stop.
+// close ends everything, and logs the turns and processes that did not stop.
 func (o Options) close(reason event.Reason, by string) {
 	if err := o.end(reason, by); err != nil {
 		o.Logger.Error("cannot end everything", "error", err)
 	}
 }
 
-// end ends everything, and returns what did not stop.
+// end ends everything, and returns an error that names the turns and processes that did not stop.
 func (o Options) end(reason event.Reason, by string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

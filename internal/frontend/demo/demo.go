@@ -48,7 +48,7 @@ type Turn struct {
 	Session string
 	Config  settle.SessionConfig
 	Prompt  string
-	// Answers is what a person types; nil if nobody is asked.
+	// Answers has the typed answers of a person; nil if no questions are asked.
 	Answers io.Reader
 	// Ended is called when the turn has ended, with the session still open.
 	Ended func(*settle.Session)
@@ -68,7 +68,7 @@ type demo struct {
 	outputErr error // first error of standard output
 }
 
-// Run shows the demo and returns the exit code. The error says why the demo could not run
+// Run shows the demo and returns the exit code. The error is the reason why the demo could not run
 // or could not be shown.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	dir, err := os.MkdirTemp("", "settle-demo-")
@@ -211,8 +211,8 @@ func (d *demo) play(ctx context.Context, p part) (int, error) {
 	return d.Show(ctx, turn), nil
 }
 
-// lookUp reads a variable, except those that configure settle: the demo is the same on
-// every machine.
+// lookUp returns the value of a variable. It ignores variables that configure settle: the demo is
+// the same on every machine.
 func lookUp(environ []string, name string) string {
 	if strings.HasPrefix(name, "SETTLE_") || strings.HasPrefix(name, "XDG_") ||
 		strings.HasSuffix(name, "_BASE_URL") || name == "HOME" {

@@ -22,7 +22,7 @@ func Host(ctx context.Context, o Options, dir string) (code int, err error) {
 
 const killPrompt = "Build it."
 
-// killDelay is how long the command runs before its host is killed.
+// killDelay is the time for which the command runs before its host is killed.
 const killDelay = 800 * time.Millisecond
 
 // crash runs a turn in another process, and kills that in the middle of a command.

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxCommand is how many characters of a command the table shows.
+// maxCommand is the number of characters of a command that the table shows.
 const maxCommand = 80
 
 // List writes a table of the jobs that run.

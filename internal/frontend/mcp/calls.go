@@ -9,19 +9,19 @@ import (
 	"github.com/settle-agent/settle/internal/client/pending"
 )
 
-// calls are the requests that are not answered: the answers to those that are
-// cancelled are dropped, since the SDK gives one. Over HTTP they are of many
-// sessions of the protocol; on standard streams there is one, without a name.
+// calls are the unanswered requests. The responses to cancelled requests are dropped, since the SDK
+// sends one. Over HTTP, the requests belong to many sessions of the protocol; on standard streams,
+// to one session without a name.
 type calls struct{ pending.Requests[*request] }
 
 // call is a request that is not answered.
 type call = pending.Entry[*request]
 
-// request is what there is to know of a call.
+// request identifies a call and holds its places in the order.
 type request struct {
 	places
 
-	session string // of the protocol
+	session string // id of the protocol's session
 	id      jsonrpc.ID
 }
 

@@ -5,11 +5,11 @@ import (
 	"github.com/settle-agent/settle/internal/client/pending"
 )
 
-// client is who is at the other end of a session of the protocol.
+// client is the client of a session of the protocol.
 type client struct {
 	session *sdk.ServerSession
 	order   order                   // of requests that have no place from their connection
-	tasks   pending.Requests[*task] // what its requests do, by input; closed when it ends its session
+	tasks   pending.Requests[*task] // running tasks of its requests, by input; closed when the client ends its session
 }
 
 // client returns who is at the other end of the session.
@@ -30,7 +30,7 @@ func (f *Frontend) client(s *sdk.ServerSession) *client {
 	return c
 }
 
-// name is what the client calls itself, for the log.
+// name returns the client's own name, for the log; "mcp" if it has none.
 func (c *client) name() string {
 	p := c.session.InitializeParams()
 	if p == nil || p.ClientInfo == nil || p.ClientInfo.Name == "" {

@@ -22,12 +22,11 @@ import (
 const (
 	methodCall      = "tools/call"
 	methodCancelled = "notifications/cancelled"
-	// placeName is where a request's places are among what goes with it.
+	// placeName is the name under which the extra values of a request hold its places.
 	placeName = "settle/place"
-	// maxLine is the longest message that is read, in bytes: as much as an
-	// input over HTTP.
+	// maxLine bounds a received message, in bytes: it is the bound of an input over HTTP.
 	maxLine = 32 << 20
-	// maxCalls is how many requests may wait for an answer at a time.
+	// maxCalls bounds the number of unanswered requests.
 	maxCalls = 1024
 
 	codeBusy = -32000
@@ -147,12 +146,12 @@ func (c *conn) decode(line []byte) sdkrpc.Message {
 	return msg
 }
 
-// refuse answers what could not be read.
+// refuse answers a message that could not be read.
 func (c *conn) refuse(id json.RawMessage, code int, text string) {
 	c.answer(refusal(id, code, text))
 }
 
-// take notes what a message means here, and reports whether the SDK gets it.
+// take records the meaning of a message here, and reports whether the SDK receives it.
 func (c *conn) take(msg sdkrpc.Message) bool {
 	req, ok := msg.(*sdkrpc.Request)
 	switch {
@@ -191,7 +190,7 @@ func toolOf(req *sdkrpc.Request) string {
 	var params struct {
 		Name string `json:"name"`
 	}
-	_ = json.Unmarshal(req.Params, &params) // the SDK refuses what is not as it must be
+	_ = json.Unmarshal(req.Params, &params) // the SDK refuses invalid parameters
 	return params.Name
 }
 

@@ -77,7 +77,7 @@ func (t *task) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 	})
 }
 
-// answerOf is what the client's user said.
+// answerOf returns the answer of the client's user.
 func answerOf(res *sdk.ElicitResult) asker.Answer {
 	message, _ := res.Content["message"].(string)
 	switch res.Action {

@@ -112,8 +112,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// C16: an approval dies with its turn, and the client is told that nobody
-// wants its answer any more. A late one runs nothing.
+// C16: an approval ends with its turn, and the client learns that its answer is no longer needed. A
+// late answer runs nothing.
 func TestElicitationDiesWithItsTurn(t *testing.T) {
 	b := start(t, "", touching()...)
 	b.initialize("elicitation")

@@ -1,4 +1,4 @@
 package mcp
 
-// Left is what happens when a client ends its session over HTTP.
+// Left acts as if a client ended its session over HTTP.
 func (f *Frontend) Left(session string) { f.leave(session) }

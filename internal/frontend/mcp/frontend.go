@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// Options say what to serve.
+// Options configure a frontend.
 type Options struct {
 	Sessions *assemble.Sessions
 	// Dir is the working directory of sessions whose client does not choose
@@ -41,7 +41,7 @@ type Frontend struct {
 	shelf  *catalogue.Shelf
 	claims asker.Claims // requests of several clients may follow one turn
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	clients map[sdk.Session]*client
 }
 
@@ -79,7 +79,8 @@ const instructions = `settle runs a coding agent. "run" gives it a task in a dir
 // Close closes the files of the frontend itself.
 func (f *Frontend) Close() error { return f.shelf.Close() }
 
-// dataDir is where sessions are that are not open; "" if there is none.
+// dataDir returns the data directory, which has the sessions that are not open; "" if there is
+// none.
 func (f *Frontend) dataDir() string {
 	r, err := f.Sessions.Settings(f.Dir, nil)
 	if err != nil {
@@ -104,8 +105,8 @@ func (f *Frontend) ordered(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// places are those that a call has from its connection. Over HTTP, where each
-// request has its own connection, they are the next ones of the client's.
+// places returns the places that a call has from its connection. Over HTTP, where each request has
+// its own connection, it returns the client's next places.
 func (f *Frontend) places(call *sdk.CallToolRequest) *places {
 	if x := call.Extra; x != nil && x.TokenInfo != nil {
 		if p, ok := x.TokenInfo.Extra[placeName].(*places); ok {
@@ -153,7 +154,8 @@ func (m maskedError) Error() string { return redact.Diagnostic(m.error.Error()) 
 // Unwrap returns the unmasked error.
 func (m maskedError) Unwrap() error { return m.error }
 
-// unknown says that there is no such session, if that is what err says.
+// unknown returns an error with advice if err means that there is no such session; else it returns
+// err.
 func unknown(id string, err error) error {
 	missing, name := (*journal.MissingError)(nil), (*journal.NameError)(nil)
 	if errors.As(err, &missing) || errors.As(err, &name) {

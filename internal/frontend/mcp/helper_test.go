@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Run(m))
 }
 
-// patience bounds what a test waits for.
+// patience bounds the waits of a test.
 const patience = 20 * time.Second
 
 // message is one message of JSON-RPC, either way.
@@ -238,7 +238,7 @@ func (b *peer) answer(id any) message {
 	)
 }
 
-// heard returns what has come so far.
+// heard returns the messages so far.
 func (b *peer) heard() []message {
 	b.mu.Lock()
 	defer b.mu.Unlock()

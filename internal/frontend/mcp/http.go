@@ -24,13 +24,12 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Path is where clients reach an endpoint.
+// Path is the path of an endpoint.
 const Path = "/mcp"
 
 const headerSession = "Mcp-Session-Id"
 
-// Limits bound what clients of an endpoint may use; the zero value of each has
-// a default.
+// Limits bound the resources of an endpoint's clients; the zero value of each has a default.
 type Limits struct {
 	guard.Limits
 	// Sessions is the most of the protocol's sessions at a time, and BodyBytes
@@ -53,7 +52,7 @@ func (l Limits) withDefaults() Limits {
 // handler: access control, bounds, and no answer to a cancelled request.
 type Endpoint struct {
 	Server *sdk.Server
-	// Token is what clients have to know.
+	// Token is the secret that clients must present.
 	Token string
 	Names guard.Names
 	// Close ends everything that clients have started.
@@ -90,8 +89,7 @@ func (f *Frontend) named(session string) *client {
 	return nil
 }
 
-// leave interrupts what a client waits for that ends its session, also what is
-// only about to begin.
+// leave interrupts all work, also work that is about to begin, for a client that ends its session.
 func (f *Frontend) leave(session string) {
 	c := f.named(session)
 	if c == nil {
@@ -137,7 +135,7 @@ func (e *Endpoint) prepare() {
 	)
 }
 
-// ServeHTTP implements [http.Handler]: it lets in what may come in.
+// ServeHTTP implements [http.Handler]: it serves admitted requests.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.once.Do(e.prepare)
 	h := w.Header()
@@ -168,7 +166,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit refuses what does not come from a client of ours.
+// admit returns the status and the reason of a refusal: a wrong host, path, origin or token, or too
+// many requests or sessions. The status is 0 if the request is admitted.
 func (e *Endpoint) admit(r *http.Request) (status int, why string) {
 	switch {
 	case !e.Names.Know(r.Host):
@@ -223,7 +222,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	e.protocol.ServeHTTP(out, r)
 }
 
-// take notes what a body means, and returns its request, if it is one.
+// take records the meaning of a body, and returns its request, if it is one.
 func (e *Endpoint) take(session string, body []byte) *call {
 	msg, err := jsonrpc.DecodeMessage(body)
 	req, ok := msg.(*jsonrpc.Request)
@@ -247,8 +246,8 @@ func (e *Endpoint) take(session string, body []byte) *call {
 	return nil
 }
 
-// Serve answers requests until a stop comes, then ends everything and returns
-// what did not end in time.
+// Serve answers requests until a stop arrives, then ends everything. The error names the work that
+// did not end in time.
 func (e *Endpoint) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	e.once.Do(e.prepare)
 	return guard.Serve(

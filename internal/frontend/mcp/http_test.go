@@ -124,7 +124,7 @@ func (s *site) begin() (session string) {
 	return session
 }
 
-// events are what a stream brings, until it ends.
+// events reads a stream to its end and returns its event ids and messages.
 func events(res *http.Response) (ids []string, all []message) {
 	scan := bufio.NewScanner(res.Body)
 	for scan.Scan() {
@@ -188,7 +188,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Others' guesses do not lock out whoever knows the token.
+// Wrong guesses of others do not lock out a client with the token.
 func TestGuessesLockOutNobodyElse(t *testing.T) {
 	s := open(t, mcp.Limits{Limits: guard.Limits{Rate: 1e-9, Burst: 50}})
 	for range 45 {
@@ -280,7 +280,7 @@ func TestCancelledOverHTTP(t *testing.T) {
 		got.By != "raw" {
 		t.Errorf("the turn ended with %+v", got)
 	}
-	// Whoever comes back for the rest of the stream finds no answer either.
+	// A client that resumes the stream does not receive an answer either.
 	again := s.request("GET", session, "", func(r *http.Request) { r.Header.Set("Last-Event-ID", ids[0]) })
 	_, rest := events(again)
 	for _, m := range rest {
@@ -351,7 +351,7 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
-// A client that ends its session interrupts what it waits for.
+// A client that ends its session interrupts the turns that it waits for.
 func TestDelete(t *testing.T) {
 	step, begun := waits()
 	s := open(t, mcp.Limits{}, step)
@@ -396,7 +396,7 @@ func TestDeleteComesFirst(t *testing.T) {
 	}
 }
 
-// Those who wait are told before the server goes.
+// Waiting clients receive responses before the server ends.
 func TestStop(t *testing.T) {
 	step, begun := waits()
 	s := open(t, mcp.Limits{}, step)

@@ -11,8 +11,8 @@ import (
 // JavaScript does, and would answer under another one.
 const maxID = 1 << 53
 
-// idIn returns the id in a message as it was written, empty if there is none. The
-// error says that the message is no object.
+// idIn returns the id in a message as it was written, empty if there is none. The error means that
+// the message is not an object.
 func idIn(message []byte) (json.RawMessage, error) {
 	var head struct {
 		ID json.RawMessage `json:"id"`
@@ -39,7 +39,8 @@ func canAnswer(id json.RawMessage) bool {
 // invalidID is the error for an id that an answer cannot carry.
 const invalidID = "the id of a request must be a text or a whole number of at most 2^53; nothing was done"
 
-// refusal answers what could not be taken, under its id if it has one.
+// refusal returns the error response to a message that could not be accepted, under its id if it
+// has one.
 func refusal(id json.RawMessage, code int, text string) []byte {
 	if !isNumber(id) && (len(id) == 0 || id[0] != '"') {
 		id = json.RawMessage("null")

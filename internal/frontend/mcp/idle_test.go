@@ -7,8 +7,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Sessions that do nothing are closed, the first one first, and opened again
-// when somebody replies.
+// Idle sessions are closed, the first one first, and opened again at the next reply.
 func TestIdleSessions(t *testing.T) {
 	b := start(t, "")
 	b.model.Otherwise(script.Text("ok"))

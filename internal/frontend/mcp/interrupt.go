@@ -15,18 +15,18 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// outcomeIdle says that nothing was running.
+// outcomeIdle reports that nothing was running.
 const outcomeIdle = "idle"
 
-// target is a turn that is to end, by an input that it takes: what is sent
-// later is another's (C10).
+// target is a turn to end, identified by an input that it takes: later inputs belong to other turns
+// (C10).
 type target struct {
 	session *assemble.Opened
 	input   string
 }
 
-// targetIn returns what runs in a session, or is about to. Inputs that wait
-// behind a turn are held with its end.
+// targetIn returns the turn that runs in a session, or is about to. Inputs that wait behind a turn
+// are held with its end.
 func targetIn(s *assemble.Opened) (t target, running bool) {
 	t.session = s
 	s.View(func(st event.State) {
@@ -63,7 +63,7 @@ func (f *Frontend) interrupt(
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.Message}}}, out, context.Cause(ctx)
 }
 
-// targets are what an interrupt means: a session's turn, or all that the
+// targets returns the turns that an interrupt means: the turn of a session, or all turns that the
 // client waits for.
 func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]target, error) {
 	var all []target
@@ -82,7 +82,7 @@ func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]ta
 	}
 	s := f.Sessions.Get(session)
 	if s == nil {
-		_, err := f.shelf.WorkDir(ctx, session) // what is not open here, does not run here
+		_, err := f.shelf.WorkDir(ctx, session) // a session that is not open here does not run here
 		return nil, unknown(session, err)
 	}
 	if t, running := targetIn(s); running {
@@ -91,8 +91,7 @@ func (f *Frontend) targets(ctx context.Context, c *client, session string) ([]ta
 	return all, nil
 }
 
-// end ends turns and returns how each ended. Those that wait for the same turn
-// are all answered.
+// end ends turns and returns how each ended. All requests that wait for the same turn are answered.
 func (f *Frontend) end(ctx context.Context, targets []target, by string) []turnEnd {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -122,8 +121,8 @@ func (f *Frontend) end(ctx context.Context, targets []target, by string) []turnE
 	return all
 }
 
-// end ends the turn, and returns how it ended. Where its session is being
-// closed, that ends it.
+// end ends the turn, and returns its outcome. If its session is being closed, the close ends the
+// turn.
 func (t target) end(ctx context.Context, by string) (settle.Outcome, error) {
 	o, err := t.session.Interrupt(ctx, settle.Interruption{By: by, Input: t.input})
 	if err == nil || !errors.Is(err, settle.ErrClosed) {

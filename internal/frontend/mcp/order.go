@@ -6,24 +6,23 @@ import (
 	"sync"
 )
 
-// kind is what a request does to sessions, as far as its order matters.
+// kind is the effect of a request on sessions, as far as the order of requests matters.
 type kind string
 
 const (
-	// starts: it begins a session.
+	// starts: the request begins a session.
 	starts kind = "starts"
-	// submits: it sends an input to a session that there is.
+	// submits: the request sends an input to an existing session.
 	submits kind = "submits"
-	// touches: it ends or tells what runs.
+	// touches: the request ends or reports running work.
 	touches kind = "touches"
-	// ends lasts until an interrupted turn has ended, so that an input after the
+	// ends: the request lasts until an interrupted turn has ended, so that an input after the
 	// interrupt is not held together with the inputs before it.
 	ends kind = "ends"
 )
 
-// waitsFor reports whether a request waits until one of another kind, that
-// came before it, is admitted. All sessions of a connection are in one order;
-// new ones may begin side by side.
+// waitsFor reports whether a request waits for the admission of an earlier request of another kind.
+// All sessions of a connection are in one order; new sessions can begin at the same time.
 func (k kind) waitsFor(earlier kind) bool {
 	switch k {
 	case starts:
@@ -36,22 +35,22 @@ func (k kind) waitsFor(earlier kind) bool {
 	return false
 }
 
-// order lets the requests of a connection in as they came, however their
-// handlers are scheduled: an interrupt covers what was sent before it, and
-// nothing that was sent after (C10).
+// order admits the requests of a connection in the order of their arrival, regardless of the
+// scheduling of their handlers: an interrupt covers everything that was sent before it, and nothing
+// that was sent after it (C10).
 //
 //	entered ─► admitted    its effect is durable, or it has none
 type order struct {
 	mu   sync.Mutex
-	open []*place // not admitted, in the order in which they came
+	open []*place // not admitted, in the order of arrival
 }
 
 // place is the place of one request in the order.
 type place struct {
 	order    *order
 	kind     kind
-	before   []*place      // those that come first
-	admitted chan struct{} // closed when others need not wait for it any more
+	before   []*place      // places of earlier requests
+	admitted chan struct{} // closed when others no longer wait for it
 }
 
 // enter takes the next place.
@@ -68,7 +67,7 @@ func (o *order) enter(k kind) *place {
 	return p
 }
 
-// wait waits until those that come first are admitted, or ctx ends.
+// wait waits until the earlier requests are admitted, or ctx ends.
 func (p *place) wait(ctx context.Context) error {
 	for _, entry := range p.before {
 		select {
@@ -100,7 +99,7 @@ func (p *place) admit() {
 type places struct {
 	own *place // nil if its order does not matter
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	ending   *place
 	answered bool // the request has been answered
 }

@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// Requests are admitted as they came, but for those whose order does not
-// matter.
+// Requests are admitted in the order of arrival, except requests whose order does not matter.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
 		first, second kind

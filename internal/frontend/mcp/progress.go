@@ -28,14 +28,14 @@ const (
 
 // progress sends the progress of a turn to a client that asked for it.
 type progress struct {
-	ctx   context.Context //nolint:containedctx // the request's, which says where notifications go
+	ctx   context.Context //nolint:containedctx // the request's context, which determines the target of notifications
 	to    *sdk.ServerSession
 	token any // nil if the client does not want to know
 	log   *slog.Logger
 	// prompt identifies the request where there is no token.
 	prompt string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	n        int
 	spoke    time.Time // time of the last notification
 	activity string    // the present work

@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// defaultLimit is how many sessions are listed if the client does not say.
+// defaultLimit is the default number of listed sessions.
 const defaultLimit = 50
 
 // status is the tool.
@@ -32,7 +32,7 @@ func (f *Frontend) status(
 			return nil, nil, unknown(in.Session, err)
 		}
 		out = statusOf(st)
-		// Whether what its log leaves open still runs, is not known here.
+		// It is not known here whether processes that its log leaves open still run.
 		out.State, out.Doing, out.Approvals, out.Jobs = store.Closed, nil, nil, nil
 	}
 	out.Session = in.Session
@@ -95,7 +95,7 @@ func (f *Frontend) sessions(
 	return nil, out, nil
 }
 
-// isDirectory refuses what is no directory to work in.
+// isDirectory refuses a path that is not a directory.
 func isDirectory(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

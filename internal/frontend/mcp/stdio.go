@@ -14,9 +14,9 @@ import (
 // part of the time for the end. Requests that are not admitted by then are refused.
 const admitTimeout = 400 * time.Millisecond
 
-// Stdio serves the client at standard streams until the input ends, the output is closed,
-// or a stop arrives. Then it ends all turns, answers the waiting requests, and returns an
-// error that names what did not end in time.
+// Stdio serves the client at standard streams until the input ends, the output is closed, or a stop
+// arrives. Then it ends all turns, answers the waiting requests, and returns an error that names
+// the work that did not end in time.
 func (f *Frontend) Stdio(in io.Reader, out io.Writer, stops <-chan stdio.Stop) error {
 	c := newConn(in, out)
 	session, err := f.server.Connect(context.Background(), c, nil)

@@ -135,8 +135,8 @@ func TestCancelledAtOnce(t *testing.T) {
 	}
 }
 
-// Each of those that wait for the same turn is answered, after it has ended,
-// with its reason; one that finds nothing running, at once.
+// Each request that waits for the same turn is answered, after it has ended, with its reason; a
+// request that finds nothing running, at once.
 func TestInterrupt(t *testing.T) {
 	step, begun := waits()
 	b := start(t, "", step)
@@ -153,7 +153,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	for n := range callers {
 		out := b.outcome(10 + n)
-		// One that comes when the turn has ended finds nothing running.
+		// A request that comes after the turn's end finds nothing running.
 		if out.Outcome != "idle" && (out.Outcome != "aborted" || out.AbortReason != "interrupted") {
 			t.Errorf("interrupt %d was answered %+v", n, out)
 		}
@@ -171,8 +171,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// C10: an interrupt covers what was sent before it on its connection, also if
-// that has not begun, and nothing that was sent after.
+// C10: an interrupt covers everything that was sent before it on its connection, also requests that
+// have not begun, and nothing that was sent after.
 func TestInterruptCoversWhatCameBefore(t *testing.T) {
 	b := start(t, "")
 	b.model.Otherwise(script.Turn(script.Text("x"), script.Stall()))
@@ -219,8 +219,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What waits behind a turn that is interrupted is held, and says so; what its
-// client cancels is taken back.
+// An input that waits behind an interrupted turn is held, and its response says so; an input that
+// its client cancels is withdrawn.
 func TestWaitingReplies(t *testing.T) {
 	step, begun := waits()
 	b := start(t, "", step)
@@ -287,8 +287,8 @@ func TestEndings(t *testing.T) {
 	})
 }
 
-// What was sent before the input ended is answered with what came of it, however
-// long it takes to begin; what could not begin in time was not begun.
+// A request that was sent before the input ended is answered with its result, however long it takes
+// to begin; a request that could not begin in time was not begun.
 func TestInputEndsAtOnce(t *testing.T) {
 	for opening, want := range map[time.Duration]string{0: "aborted", 100 * time.Millisecond: "aborted", 300 * time.Millisecond: "refused"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestInputEndsAtOnce(t *testing.T) {
 	}
 }
 
-// What is no message is refused, and the connection goes on.
+// An invalid message is refused, and the connection goes on.
 func TestMalformed(t *testing.T) {
 	b := start(t, "")
 	b.initialize()

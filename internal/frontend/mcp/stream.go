@@ -42,20 +42,19 @@ func (s *eventStore) SessionClosed(ctx context.Context, session string) error {
 	return s.EventStore.SessionClosed(ctx, session)
 }
 
-// writer bounds each write, shows on silent streams that the other side is
-// there, and drops the answer to a request that was cancelled: then the stream
-// ends without one.
+// writer bounds each write, sends signs of life on silent streams, and drops the answer to a
+// cancelled request: then the stream ends without one.
 type writer struct {
 	http.ResponseWriter
 
 	call    *call // nil if it is not about one
 	timeout time.Duration
 
-	mu   sync.Mutex // guards what follows, and writes
+	mu   sync.Mutex // guards the fields below, and writes
 	last time.Time  // of the last event; zero if it is no stream
 }
 
-// writer returns what a handler writes to; the caller calls end after it.
+// writer returns the writer of a handler; the caller calls end after it.
 func (e *Endpoint) writer(w http.ResponseWriter, one *call) (*writer, func()) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the request has been read
 	out := &writer{ResponseWriter: w, call: one, timeout: e.Limits.WriteTimeout}
@@ -116,7 +115,7 @@ func (w *writer) heartbeat(delay time.Duration) {
 		return
 	}
 	if _, err := w.write([]byte(":\n\n")); err == nil {
-		_ = http.NewResponseController(w.ResponseWriter).Flush() // the next write tells
+		_ = http.NewResponseController(w.ResponseWriter).Flush() // the next write returns the error
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// task is what a request has under way: an input, and the turn that takes it.
+// task is the running work of a request: an input, and the turn that takes it.
 type task struct {
 	frontend *Frontend
 	client   *client
@@ -20,8 +20,8 @@ type task struct {
 	progress *progress
 }
 
-// follow tells the client of the turn, has it asked, and returns how it ended.
-// ctx is the request's: if the client cancels it, the turn is interrupted.
+// follow sends the turn's progress and questions to the client, and returns the turn's result. ctx
+// is the context of the request: if the client cancels it, the turn is interrupted.
 func (t *task) follow(ctx context.Context) (*result, error) {
 	forget := context.AfterFunc(
 		ctx, scope.Shield(scope.Log(t.frontend.Logger, nil, "giving up a task panicked"), func() { t.giveUp(ctx) }),
@@ -70,7 +70,7 @@ func (t *task) end(ctx context.Context) {
 	if dropped, err := t.opened.Drop(t.turn.Input(), t.client.name()); dropped && err == nil {
 		return // no turn had taken it
 	}
-	// The turn's ending tells what came of it.
+	// The turn's ending reports the result.
 	_, _ = t.opened.Interrupt(
 		context.WithoutCancel(ctx), settle.Interruption{By: t.client.name(), Input: t.turn.Input()},
 	)

@@ -36,12 +36,12 @@ type replyInput struct {
 	Schema  map[string]any `json:"schema,omitempty" jsonschema:"a JSON Schema of type object for the answer"`
 }
 
-// result is how a turn ended.
+// result describes the end of a turn.
 type result struct {
 	Session string `json:"session" jsonschema:"the session's id"`
 	Turn    string `json:"turn,omitempty" jsonschema:"the turn's id"`
 	Outcome string `json:"outcome" jsonschema:"completed, aborted, failed, or held: it waits, and runs with the next input"`
-	// AbortReason is why it was aborted or held.
+	// AbortReason is the reason why the turn was aborted or held.
 	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, replaced, shutdown, limit"`
 	Message     string       `json:"message,omitempty" jsonschema:"how it ended, in words, unless it completed"`
 	Error       *failure     `json:"error,omitempty" jsonschema:"why it failed"`
@@ -55,7 +55,7 @@ type result struct {
 	Jobs        []background `json:"jobs,omitempty" jsonschema:"background processes of the session"`
 }
 
-// failure is why a turn failed.
+// failure is the reason why a turn failed.
 type failure struct {
 	Name    string `json:"name" jsonschema:"stable, for programs"`
 	Kind    string `json:"kind,omitempty" jsonschema:"the kind of fault of a provider"`
@@ -63,7 +63,7 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// usage is what a turn took, in tokens.
+// usage is the token usage of a turn.
 type usage struct {
 	Input     int64 `json:"input"`
 	CacheRead int64 `json:"cacheRead,omitempty"`
@@ -78,12 +78,12 @@ type background struct {
 	Command string `json:"command"`
 }
 
-// interruptInput says what to end.
+// interruptInput selects the turns to end.
 type interruptInput struct {
 	Session string `json:"session,omitempty" jsonschema:"the session whose turn to end; default: all turns that this client's requests wait for"`
 }
 
-// interruptResult is what was ended.
+// interruptResult describes the ended turns.
 type interruptResult struct {
 	Outcome     string       `json:"outcome" jsonschema:"how the turn ended: aborted, or completed or failed if it did so first; idle if nothing was running"`
 	AbortReason event.Reason `json:"abortReason,omitempty" jsonschema:"why it was aborted: interrupted, or replaced, shutdown, limit if that came first"`
@@ -100,7 +100,7 @@ type turnEnd struct {
 	Message     string        `json:"message"`
 }
 
-// statusInput says which session.
+// statusInput selects a session.
 type statusInput struct {
 	Session string `json:"session" jsonschema:"the session's id"`
 }
@@ -128,12 +128,12 @@ type waitingInput struct {
 	Held bool   `json:"held,omitempty" jsonschema:"it runs with the next input"`
 }
 
-// sessionsInput says how many.
+// sessionsInput bounds the list of sessions.
 type sessionsInput struct {
 	Limit int `json:"limit,omitempty" jsonschema:"the most to list; default 50"`
 }
 
-// sessions are those that there are, the last used first.
+// sessions is the list of sessions, last used first.
 type sessions struct {
 	Sessions []sessionEntry `json:"sessions"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// What is asked about is shown whole, or refused: in elicitations.
+// An elicitation shows the whole call, or the call is refused.
 func TestElicitationIsWhole(t *testing.T) {
 	for _, c := range askertest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {

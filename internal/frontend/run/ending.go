@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// permissionText describes what a session may do without asking.
+// permissionText describes the calls that a session can run without asking.
 func permissionText(opened event.SessionOpened) string {
 	words := event.OneModeSentence(string(opened.Permission), opened.Confinement)
 	if opened.Permission == event.Allow {
@@ -51,7 +51,7 @@ func (s *textView) Clear() {
 	s.erase()
 }
 
-// ending is how a turn ended.
+// ending describes the end of a turn.
 type ending struct {
 	how     string
 	style   terminal.Style
@@ -76,7 +76,7 @@ func (s *textView) turnEnded(t *event.Turn) {
 	s.erase()
 }
 
-// maxDiff is how many lines of a call's changes are shown.
+// maxDiff is the number of shown lines of a call's changes.
 const maxDiff = 40
 
 // plan shows the plan that a call has set.

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// Format is how a turn is shown on standard output.
+// Format is the form of a turn on standard output.
 type Format string
 
 // The formats.
@@ -24,7 +24,7 @@ const (
 	JSONDeltas Format = "json-deltas"
 )
 
-// Volume is how much standard error reports.
+// Volume is the amount of messages on standard error.
 type Volume string
 
 // The volumes.
@@ -59,8 +59,8 @@ type Options struct {
 	// attended then. Forget discards keys typed before a question.
 	Answers io.Reader
 	Forget  func()
-	// Notes are for a person who looks on. Missing are those about instructions that the model does
-	// not receive, which standard error gets also if nobody looks on.
+	// Notes are for a person who looks on. Missing are the notes about instructions that the model
+	// does not receive, which standard error gets in any case.
 	Notes, Missing []string
 }
 

@@ -17,8 +17,7 @@ import (
 // terminalUser answers at the terminal.
 const terminalUser = "user"
 
-// person is who sits at the terminal. They are asked about calls, one after the
-// other.
+// person is the person at the terminal. settle asks them about calls, one after the other.
 type person struct {
 	view *textView
 	in   io.Reader
@@ -32,7 +31,7 @@ type person struct {
 	lines chan string
 }
 
-// question is asked when the earlier questions have ended.
+// question is an approval request. It is shown when all earlier questions have ended.
 type question struct {
 	*person
 	request   event.ApprovalRequested
@@ -44,7 +43,7 @@ type question struct {
 	instead   bool          // the next line is what the model should do instead
 }
 
-// ask puts a question behind the others.
+// ask queues a question behind earlier ones.
 func (p *person) ask(_ context.Context, q asker.Question) asker.SentQuestion {
 	p.last = &question{
 		person: p, request: q.ApprovalRequested, before: p.last, ended: make(chan struct{}),
@@ -58,7 +57,7 @@ func (q *question) Withdraw() {
 	q.why = "this approval is no longer needed"
 	switch d := q.person.lastEnd; {
 	case d.Approval != q.request.Approval:
-	case d.Verdict == event.Expired: // its turn's end says what becomes of the call
+	case d.Verdict == event.Expired: // the end of its turn reports the outcome of the call
 		q.why = "the question has ended with its turn"
 	default:
 		q.why = "answered elsewhere: " + d.Past()
@@ -257,7 +256,7 @@ func (s *textView) question(q event.ApprovalRequested) {
 	}
 }
 
-// minDiffIndent is how far the lines of a diff are indented in the words of a question.
+// minDiffIndent is the indentation of the lines of a diff in the words of a question.
 const minDiffIndent = 8
 
 // askedEdit has the changes of a call that needs approval, and whether a person saw them.
@@ -286,7 +285,7 @@ func (s *textView) wereShown(item string, changes []toolview.Change) bool {
 	return edit != nil && edit.shown && toolview.SameChanges(changes, edit.changes)
 }
 
-// maxAnswer is how many columns a prompt leaves for the answer.
+// maxAnswer is the number of columns that a prompt leaves for the answer.
 const maxAnswer = 8
 
 // prompt leaves the cursor behind the choices, which have a row each if they do not fit into one.

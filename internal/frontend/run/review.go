@@ -7,7 +7,8 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// minReportedReview is how long a review takes until that is reported where no status shows it.
+// minReportedReview is the duration after which a running review is reported, if no status shows
+// it.
 const minReportedReview = 2 * time.Second
 
 // reviews are the reviews that run.

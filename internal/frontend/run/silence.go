@@ -9,12 +9,12 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// silenceDelay is how long the model is silent until that is reported where no status shows it.
+// silenceDelay is the time after which the model's silence is reported, if no status shows it.
 const silenceDelay = 30 * time.Second
 
-// silence is what the view knows about the model's silence.
+// silence is the view's state about the model's silence.
 type silence struct {
-	attempt  event.Attempt // that runs; without an id, none does
+	attempt  event.Attempt // running attempt; it has no ID if there is none
 	turn     event.Turn    // its start and its last output
 	timer    *time.Timer   // reports the silence; nil until the first attempt
 	reported bool          // for this attempt

@@ -14,7 +14,7 @@ const (
 	// statusDelay is the minimum duration of work that gets a status, so that short work
 	// does not flicker.
 	statusDelay = 300 * time.Millisecond
-	// tailLines is how many lines of a running command's output are shown.
+	// tailLines is the number of shown lines of a running command's output.
 	tailLines = 3
 )
 
@@ -26,7 +26,7 @@ type status struct {
 	frame int
 	doing string
 	since time.Time
-	// silence is what is known about the model's silence; also where nothing is drawn.
+	// silence is the state about the model's silence; it is also kept if nothing is drawn.
 	silence silence
 }
 
@@ -136,7 +136,7 @@ func (s *textView) lines(now time.Time) (lines []terminal.Line) {
 // fallbackWidth is taken for a terminal that does not say.
 const fallbackWidth = 80
 
-// width is how much of a row is used: in the last column, some terminals wrap.
+// width returns the number of used columns of a row: in the last column, some terminals wrap.
 func (t *StatusTerminal) width() int {
 	width := fallbackWidth
 	if t.Width != nil && t.Width() > 0 {

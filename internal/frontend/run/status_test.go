@@ -13,7 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// drawing is a screen that can be drawn on, and what was written to it.
+// drawing returns a view with a drawable terminal, and a function that returns the output to the
+// terminal.
 func drawing(t *testing.T, width int) (s *textView, written func() string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -38,7 +39,7 @@ func drawing(t *testing.T, width int) (s *textView, written func() string) {
 	}
 }
 
-// What runs is shown for how long, with the end of its output, and is taken back
+// The status shows the running work with its duration and the end of its output, and is erased
 // before anything else is written.
 func TestStatus(t *testing.T) {
 	s, written := drawing(t, 40)

@@ -23,11 +23,11 @@ import (
 // error.
 type textView struct {
 	out, err *stdio.Output
-	// tty is where it can be drawn; nil if only lines can be written, which have
-	// no styles then.
+	// tty is the terminal for the status; nil if only lines can be written, which then have no
+	// styles.
 	tty     *StatusTerminal
 	palette terminal.Palette
-	// person is asked about calls; nil if there is none.
+	// person answers questions about calls; nil if no person can be asked.
 	person *person
 	// columns returns the width of the terminal; nil without one.
 	columns func() int
@@ -36,10 +36,10 @@ type textView struct {
 	// stream shows the answer as it comes; else it is shown at the end.
 	stream bool
 	volume Volume
-	// seen says that a person sees standard error; late keeps notices for a program.
+	// seen reports that a person sees standard error; late keeps notices for a program.
 	seen bool
 	late lateNotices
-	// waitBytes is how much of waits was reported.
+	// waitBytes is the length of the reported part of waits.
 	waitBytes int
 
 	calls    []*runningCall
@@ -177,7 +177,7 @@ func (s *textView) show(c transcript.Change) {
 			s.person.lastEnd = d
 		}
 		switch {
-		case c.Item != nil && c.Item.Denial != nil: // the end of the call says it
+		case c.Item != nil && c.Item.Denial != nil: // the end of the call has the reason
 		case d.Explain:
 			s.notice("%s", d.Past())
 		case c.Approval != nil && c.Approval.Form != nil && d.Verdict == event.Denied && c.Turn != nil:
@@ -320,7 +320,7 @@ func (s *textView) text(item *event.Item, text string) {
 	}
 }
 
-// textOutput is where the text goes that was shown last.
+// textOutput returns the output of the text that was shown last.
 func (s *textView) textOutput() *stdio.Output {
 	if s.lastType == event.Reasoning {
 		return s.err
@@ -405,7 +405,7 @@ func (s *textView) notice(format string, args ...any) {
 // folded is a line at the width of the terminal, if there is one.
 func (s *textView) folded(line string) string { return terminal.Fold(line, s.width()) }
 
-// width is how many columns a row of text has; 0 without a terminal.
+// width returns the number of columns of a row of text; 0 without a terminal.
 func (s *textView) width() int {
 	switch {
 	case s.tty != nil:
@@ -428,7 +428,7 @@ func (s *textView) reportNow(text string) {
 	}
 }
 
-// detail is a notice for who wants to know more.
+// detail prints a notice if the volume is Verbose.
 func (s *textView) detail(format string, args ...any) {
 	if s.volume == Verbose {
 		s.notice(format, args...)

@@ -19,7 +19,7 @@ import (
 
 func forever() time.Duration { return time.Hour }
 
-// log is what is shown of a turn whose events a test writes, a second apart.
+// log writes the events of a turn, one second apart, and shows their changes.
 type log struct {
 	t    *testing.T
 	show func(transcript.Change)
@@ -35,8 +35,8 @@ func newLog(t *testing.T, show func(transcript.Change)) *log {
 	return &log{t: t, show: show, tr: transcript.New(event.State{}, transcript.Live)}
 }
 
-// write shows events. An attempt begins where there is none, an item of a call is
-// ready before it starts, and what an item ended with is what it began with.
+// write writes events and shows them. It starts an attempt if there is none, and makes the item of
+// a call ready before the call starts. An ended item has the content with which it started.
 func (l *log) write(data ...event.Data) {
 	l.t.Helper()
 	for _, d := range data {
@@ -236,8 +236,8 @@ func TestFallbackIsReported(t *testing.T) {
 	}
 }
 
-// A lost connection is said where a person looks on, at once; for programs, whose first
-// line is the cause, after it; and never where nobody wants to know (C14).
+// A lost connection is shown at once where a person looks on; for programs, whose first line is the
+// cause, after it; and never in quiet mode (C14).
 func TestNotices(t *testing.T) {
 	scene := []event.Data{
 		event.SessionOpened{Dir: "/work", Permission: "allow"},
@@ -263,7 +263,7 @@ func TestNotices(t *testing.T) {
 		{"plain", Options{Format: Plain}, "", "settle: note: it was lost\n"},
 		{"plain, quiet", Options{Format: Plain, Volume: Quiet}, "", ""},
 		{"json", Options{Format: JSON}, "", "settle: note: it was lost\n"},
-		{"json, verbose", Options{Format: JSON, Volume: Verbose}, "", ""}, // beside it, a screen says that
+		{"json, verbose", Options{Format: JSON, Volume: Verbose}, "", ""}, // a screen beside it shows it
 		{"json, quiet", Options{Format: JSON, Volume: Quiet}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// turn runs a script in memory and returns what it said.
+// turn runs a script in memory and returns its output.
 func turn(t *testing.T, m *script.Model, o run.Options, tools ...tool.Tool) (code int, stdout, stderr string) {
 	t.Helper()
 	host, err := settle.Open(t.Context(), settle.Config{})
@@ -84,7 +84,7 @@ func TestStopComesFirst(t *testing.T) {
 	})
 }
 
-// Whoever asks three times does not wait for a tool that cannot be ended.
+// After three stops, the run does not wait for a tool that cannot be ended.
 func TestThirdStopGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 3)
@@ -106,8 +106,8 @@ func TestThirdStopGivesUp(t *testing.T) {
 	})
 }
 
-// Three signals at once are no reason to keep the end of a turn from those who
-// read, where there is one to tell: process supervisors do send several.
+// After three signals at once, subscribers still receive the end of the turn: process supervisors
+// do send several signals.
 func TestThirdStopHearsTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 3)
@@ -172,8 +172,8 @@ func TestExitIsNotBlocked(t *testing.T) {
 	})
 }
 
-// A client that is gone is told by its pipe, by the pipe again and by its death:
-// that takes no grace away.
+// A lost client causes several stops: by its pipe, by the pipe again and by its death. They do not
+// shorten the grace.
 func TestLostClientIsNotImpatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 3)

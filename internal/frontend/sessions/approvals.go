@@ -20,7 +20,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// maxHeldTitle is how many characters of a held call's title the table shows.
+// maxHeldTitle is the number of characters of a held call's title that the table shows.
 const maxHeldTitle = 60
 
 // HeldLine is a held call as JSON.
@@ -41,8 +41,9 @@ type HeldLine struct {
 	Verdict   event.Verdict `json:"verdict,omitempty"`
 	By        string        `json:"by,omitempty"`
 	Input     string        `json:"input,omitempty"`
-	// Run is the item of the call that the approval began, Started reports whether it ran, and Outcome is how
-	// it ended, by the table of terms. Next is the held call that it became, since settle asked again.
+	// Run is the item of the call that the approval began, Started reports whether it ran, and
+	// Outcome describes its end, by the table of terms. Next is the held call that followed, since
+	// settle asked again.
 	Run     string `json:"run,omitempty"`
 	Started bool   `json:"started,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
@@ -111,7 +112,7 @@ func HeldCallsJSON(to io.Writer, dataDir string) error {
 	return errors.Join(err, listing.JSON(to, lines))
 }
 
-// ShowHeldCall writes the whole question of a held call, and what became of it.
+// ShowHeldCall writes the whole question of a held call, and the outcome of the call.
 func ShowHeldCall(to io.Writer, h store.HeldCall) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "held call %s\nsession %s, turn %s\nasked %s in %s\n",
@@ -137,7 +138,7 @@ func ShowHeldCallJSON(to io.Writer, h store.HeldCall) error {
 	return listing.JSON(to, []HeldLine{HeldLineOf(h)})
 }
 
-// heldAnswer states the verdict that counts, and what became of the call.
+// heldAnswer returns the verdict that counts, and the outcome of the call.
 func heldAnswer(h store.HeldCall) string {
 	text := fmt.Sprintf("it was %s before by %s", h.Verdict.HeldCall.Verdict, terminal.Text(h.Verdict.By))
 	if h.Runs() {
@@ -151,7 +152,7 @@ func heldAnswer(h store.HeldCall) string {
 	return text
 }
 
-// became states what became of a call that was approved.
+// became returns the outcome of an approved call.
 func became(h store.HeldCall) string {
 	i := h.Run
 	switch {

@@ -33,12 +33,12 @@ type finding struct {
 	Session string `json:"session"`
 	Events  int    `json:"events"`
 	Turns   int    `json:"turns"`
-	// Open says that a turn has not ended: Holder runs it, or its host died and the next
+	// Open reports that a turn has not ended: Holder runs it, or its host died and the next
 	// process that opens the session ends it.
 	Open       bool        `json:"open,omitempty"`
 	Holder     int         `json:"holder,omitempty"`
 	Violations []violation `json:"violations,omitempty"`
-	// Problem says why the log cannot be read, or not completely.
+	// Problem is the reason why the log cannot be read, or not completely.
 	Problem string `json:"problem,omitempty"`
 	missing bool
 }

@@ -162,8 +162,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A record that was changed on the disk is told from a clause that is broken,
-// and what comes before it is checked.
+// A record that was changed on the disk is distinguished from a broken clause, and the events
+// before it are checked.
 func TestCheckOfADamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "s", without(good(), 8))

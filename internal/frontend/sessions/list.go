@@ -112,7 +112,8 @@ func (b branch) mark() string {
 	return ""
 }
 
-// tree has each child agent follow its parent, the one that started first first.
+// tree returns the sessions with each child agent after its parent. The children of a parent are in
+// the order of their start.
 func tree(list []catalogue.Entry) []branch {
 	listed := map[string]bool{}
 	below := map[string][]catalogue.Entry{}
@@ -143,7 +144,7 @@ func tree(list []catalogue.Entry) []branch {
 	return out
 }
 
-// maxCell is how many characters of a model and of a title the table shows.
+// maxCell is the number of characters of a model and of a title that the table shows.
 const maxCell = 60
 
 // stateIn is the state of a session, whether a client has archived it, and the process that has it open.

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// TestShowTokens: how much of the input came from the cache, and what was compacted.
+// TestShowTokens: the cached part of the input, and compactions.
 func TestShowTokens(t *testing.T) {
 	dir := t.TempDir()
 	log := good()[:9]
@@ -47,7 +47,7 @@ func TestShowTokens(t *testing.T) {
 	}
 }
 
-// A call that a person or a hook changed is shown as it ran, beside what the model wrote.
+// A call that a person or a hook changed is shown as it ran, beside the model's version.
 func TestShowChangedCall(t *testing.T) {
 	for name, by := range map[string][]event.Event{
 		"you changed it": {
@@ -80,7 +80,7 @@ func TestShowChangedCall(t *testing.T) {
 	}
 }
 
-// C19: what a person says while a turn runs is shown where it joined the turn.
+// C19: an input during a turn is shown at the position where it joined the turn.
 func TestShowSteeredInput(t *testing.T) {
 	dir := t.TempDir()
 	log := good()[:9]

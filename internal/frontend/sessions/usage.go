@@ -126,8 +126,8 @@ func (g Grouping) of(r catalogue.Request) string {
 	return r.Session
 }
 
-// Usage writes a table of what sessions used, with a last row for all of them. Notes says
-// what the table lacks.
+// Usage writes a table of the usage of sessions, with a last row for all of them. notes describe
+// missing data.
 func (q UsageQuery) Usage(ctx context.Context, to io.Writer, dataDir string) (notes []string, err error) {
 	requests, notes, err := q.requests(ctx, dataDir)
 	if err != nil || len(requests) == 0 {
@@ -197,7 +197,7 @@ type spendingLine struct {
 	Unpriced  int         `json:"unpriced"`
 }
 
-// UsageJSON writes what sessions used as JSON, one object a line for each group.
+// UsageJSON writes the usage of sessions as JSON, one object a line for each group.
 func (q UsageQuery) UsageJSON(ctx context.Context, to io.Writer, dataDir string) (notes []string, err error) {
 	requests, notes, err := q.requests(ctx, dataDir)
 	if err != nil {
@@ -219,7 +219,7 @@ func (q UsageQuery) UsageJSON(ctx context.Context, to io.Writer, dataDir string)
 	return notes, listing.JSON(to, lines)
 }
 
-// requests returns the requests of the query, and notes about what they lack.
+// requests returns the requests of the query, and notes about missing data.
 func (q UsageQuery) requests(ctx context.Context, dataDir string) (out []catalogue.Request, notes []string, err error) {
 	shelf := catalogue.Shelf{Dir: dataDir}
 	defer func() { err = errors.Join(err, shelf.Close()) }()

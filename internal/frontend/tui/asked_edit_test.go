@@ -55,7 +55,7 @@ func askedEdit(t *testing.T, lines int, change func(*event.ApprovalRequested)) (
 	return events
 }
 
-// shownRows plays a session and returns what the terminal shows.
+// shownRows plays a session and returns the rows of the terminal.
 func shownRows(events []event.Event) string {
 	const width, height = 80, 100
 	s := newStage(terminaltest.NewGrid(width, height), terminal.ReflowAll, width, height)
@@ -120,8 +120,7 @@ func TestAskedLongEdit(t *testing.T) {
 	}
 }
 
-// What the text spells out is not hidden by a drawing, and a change other than the one that
-// was shown is shown.
+// A drawing hides no part of the text, and a change that differs from the shown one is shown.
 func TestAskedEditFallsBack(t *testing.T) {
 	hidden := shownRows(askedEdit(t, 3, func(a *event.ApprovalRequested) { a.Text += "⟨U+202E⟩" }))
 	if !strings.Contains(hidden, "⟨U+202E⟩") || strings.Count(hidden, "line 2;") != 2 {

@@ -33,8 +33,8 @@ func shownText(entries []entry) (rows []string) {
 	return rows
 }
 
-// Whoever joins a turn after any of its events comes to see what somebody sees who
-// was there from the beginning.
+// A client that joins a turn after any of its events finally shows the same as a client from the
+// beginning.
 func TestAttachAtEachEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		act, err := tool.New("act", "Acts.", func(context.Context, struct{}) (string, error) { return "acted", nil })
@@ -117,8 +117,8 @@ func TestAttachAtEachEvent(t *testing.T) {
 	})
 }
 
-// retried leaves out what is said about attempts that are over: it is not in what a
-// turn is shown as later.
+// retried removes the rows about attempts that have ended: a later view of the turn does not have
+// them.
 func retried(rows []string) (out []string) {
 	for _, row := range rows {
 		if !strings.HasPrefix(row, "· attempt ") {

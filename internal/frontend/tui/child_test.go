@@ -26,8 +26,8 @@ func (f family) Stream(ctx context.Context, req model.Request) iter.Seq2[model.C
 	return script.New().Stream(ctx, req)
 }
 
-// What a child in the background asks about is asked while its parent is idle, and
-// answered with the same keys.
+// The questions of a child in the background are shown while its parent is idle, and answered with
+// the same keys.
 func TestApprovalOfBackgroundChildIsShown(t *testing.T) {
 	for key, want := range map[string]int{"y": 1, "n": 0} {
 		synctest.Test(t, func(t *testing.T) {

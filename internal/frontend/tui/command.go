@@ -168,7 +168,7 @@ func (u *UI) checkUp(string) {
 	})
 }
 
-// report shows the lines and below them what write writes within the timeout.
+// report shows the lines and below them the output of write within the timeout.
 func (u *UI) report(title string, lines []string, write func(context.Context, io.Writer)) {
 	u.showHint("checking")
 	go u.guarded(func() { // ends within the timeout

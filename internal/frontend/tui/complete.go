@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxFound is how many completions are offered, and maxShown how many of
-	// them are on the screen.
+	// maxFound is the number of offered completions, and maxShown the number of completions on the
+	// screen.
 	maxFound = 50
 	maxShown = 8
-	// staleDelay is how old a list of files may be for a new word.
+	// staleDelay is the age at which a list of files is replaced for a new word.
 	staleDelay = 5 * time.Second
 )
 
@@ -141,9 +141,10 @@ func kindOf(path string) string {
 	return ""
 }
 
-// commandChoices returns the commands that begin with the name, then the commands that contain
-// it, then those that have its letters in their order; of each, those in use come first. Names of
-// other agents come last. Such a name that is whole comes first, and means none of the others.
+// commandChoices returns the commands that begin with the name, then commands that contain it, then
+// commands that have its letters in their order; in each group, commands in use come first. Names
+// of other agents' commands come last. A complete name of another agent's command comes first, and
+// leaves out the commands that only contain the name or its letters.
 func (u *UI) commandChoices(name string) (out []choice) {
 	var found [3][]choice
 	for _, s := range u.commands() {
@@ -177,7 +178,8 @@ func (u *UI) commandChoices(name string) (out []choice) {
 	return out
 }
 
-// commandUse ranks commands: the last used ones highest, then those that most people use.
+// commandUse ranks commands: the last used commands highest, then the commands that most people
+// use.
 func (u *UI) commandUse() map[string]int {
 	use := map[string]int{}
 	usual := strings.Fields("model permissions resume new rewind diff compact cost effort help")

@@ -127,7 +127,7 @@ func stretchesOf(t *event.Turn, dir string) (out []stretch) {
 	}
 	for _, i := range t.Items {
 		if i.Type() != event.ToolCall || !i.Started && (questioned[i.ID] || i.Status == event.ItemOpen) {
-			continue // the row of the question says how an unstarted call ended
+			continue // the row of the question shows the outcome of a call that did not start
 		}
 		content := i.Content()
 		m := stretch{

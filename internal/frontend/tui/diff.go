@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// maxDiff is how many lines of a call's changes are shown; of a longer change, the last
-// lastDiff lines are among them.
+// maxDiff is the number of shown lines of a call's changes. For a longer change, the last lastDiff
+// lines are among them.
 const (
 	maxDiff  = 40
 	lastDiff = 10
@@ -50,7 +50,7 @@ func shownLines(lines, room int) (first, last int) {
 	return max(room-last, 0), last
 }
 
-// countsOf is how many lines a diff adds and removes.
+// countsOf returns the numbers of lines that a diff adds and removes, as text.
 func countsOf(lines []diffLine) string {
 	added, removed := 0, 0
 	for _, l := range lines {
@@ -64,7 +64,7 @@ func countsOf(lines []diffLine) string {
 	return fmt.Sprintf("+%d −%d", added, removed)
 }
 
-// totalsOf is how many lines changes add and remove.
+// totalsOf returns the numbers of lines that changes add and remove, as text.
 func totalsOf(changes []toolview.Change) string {
 	var lines []diffLine
 	for _, c := range changes {

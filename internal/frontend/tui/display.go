@@ -67,7 +67,7 @@ func (u *UI) draw(now time.Time) {
 	u.display.writer.write(frame, func() { u.note(drawn) })
 }
 
-// moment is what keys refer to: the session, turn and approval in a frame.
+// moment is the session, turn and approval in a frame, to which pressed keys refer.
 type moment struct{ session, turn, approval string }
 
 func (u *UI) moment() moment {

@@ -91,7 +91,7 @@ func foldedParts(text string) []part {
 	return partsOf(text)
 }
 
-// key edits: it does what the action says, or inserts what the key types.
+// key edits: it executes an action, or inserts the character of the key.
 func (e *editor) key(do string, k terminal.Key) {
 	switch do {
 	case keymap.Newline:

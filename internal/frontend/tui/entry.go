@@ -226,8 +226,8 @@ func relative(dir, path string) string {
 	return path
 }
 
-// maxOutput is how many lines of a command's output are kept on the screen: its first and
-// its last ones. The transcript (Ctrl-T) has all. maxOther is the same for other tools.
+// maxOutput is the number of lines of a command's output that stay on the screen: its first and its
+// last ones. The transcript (Ctrl-T) has all lines. maxOther is the same for other tools.
 const (
 	maxOutput = 7
 	maxOther  = 3
@@ -298,7 +298,7 @@ func stepStyle(s plan.Step) terminal.Style {
 	return terminal.Style{}
 }
 
-// outcome is how a call ended. held reports that it waits for a person.
+// outcome describes the end of a call. held reports that the call waits for a person.
 func outcome(i *event.Item, content event.Content, held bool) (mark string, style terminal.Style, how string) {
 	elapsed := ""
 	if i.Started {
@@ -324,7 +324,7 @@ func outcome(i *event.Item, content event.Content, held bool) (mark string, styl
 	return "■", warning(), fmt.Sprintf("  %s; effects: %s", terminal.OneLine(why), i.Effects)
 }
 
-// maxNote is how many rows a note has.
+// maxNote is the maximum number of rows of a note.
 const maxNote = 12
 
 // isNote reports whether a line of an output looks like a note of settle, such as "[the sandbox

@@ -66,7 +66,7 @@ func TestPlanEntry(t *testing.T) {
 	}
 }
 
-// Notes of settle, such as what the sandbox denied and what to do, are shown whole. A line of the
+// Notes of settle, such as a denial of the sandbox with advice, are shown completely. A line of the
 // command itself has one row, and a note has a bound.
 func TestCallEntryShowsWholeNotes(t *testing.T) {
 	const note = "[the sandbox denied writing /w/.git/index.lock; run it in a call of its own]"

@@ -46,7 +46,7 @@ func TestExternalEditorReplacesText(t *testing.T) {
 	})
 }
 
-// Without an editor, the person is told how to name one.
+// Without an editor, a hint shows the person how to set one.
 func TestEditorKeyWithoutEditorShowsHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPerson(t, Options{})

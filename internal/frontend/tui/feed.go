@@ -19,7 +19,7 @@ type feed struct {
 	ended  bool
 }
 
-// maxFed is how many events wait for a loop that is busy.
+// maxFed is the maximum number of events that wait for a busy loop.
 const maxFed = 1024
 
 func newFeed() *feed {

@@ -149,7 +149,7 @@ func (u *UI) busy() bool {
 	return true
 }
 
-// what says what the input waits for.
+// what describes the operation that the input waits for.
 func (one *fetch) what() string {
 	if one.file != "" {
 		return "reading " + terminal.Short(one.file, maxHelp)

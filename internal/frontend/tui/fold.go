@@ -16,7 +16,7 @@ import (
 // Such a run of calls waits, in the live region, until something else follows it, so that its row depends
 // only on the order of the log. A single call keeps its own row, and the transcript shows each call.
 
-// look is a call that only looked: its kind and what it looked at.
+// look is a read-only call: its kind and its target.
 type look struct {
 	kind toolview.Kind
 	name string
@@ -27,7 +27,7 @@ func looks(kind toolview.Kind) bool {
 	return kind == toolview.Read || kind == toolview.Search || kind == toolview.List
 }
 
-// lookOf is what a call that has ended well looked at; nil for other calls.
+// lookOf returns the target of a completed read-only call; nil for other calls.
 func lookOf(i *event.Item, call toolview.Call) *look {
 	if !looks(call.Kind) || i.Status != event.ItemCompleted || i.Attempt == "" || i.Edited {
 		return nil
@@ -148,7 +148,7 @@ func lookRows(pieces []*piece, width int) (row terminal.Line, n int) {
 	return lookEntry(run).rows(width)[0], n
 }
 
-// closePrintout commits what waits for more of the log.
+// closePrintout commits the entries that wait for more of the log.
 func (u *UI) closePrintout() {
 	u.view.printout.closing = true
 	u.commitFinished()

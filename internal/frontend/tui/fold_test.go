@@ -57,8 +57,8 @@ func TestLooksFold(t *testing.T) {
 	})
 }
 
-// A run of looks waits for what follows in the live region, in the row that it will have, and is not lost at
-// the end.
+// A run of looks waits for later events in the live region, in the row that it will have, and is
+// not lost at the end.
 func TestLooksWaitForTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
@@ -78,7 +78,7 @@ func TestLooksWaitForTheirEnd(t *testing.T) {
 	})
 }
 
-// The row names what was looked at as far as the width goes, each once, and fits each width.
+// The row names the looked-at files as far as the width allows, each once, and fits each width.
 func TestLookRowFits(t *testing.T) {
 	run := []entry{
 		{look: &look{toolview.Read, "internal/a.go"}},

@@ -30,7 +30,7 @@ func aliases() map[string]string {
 	}
 }
 
-// counterpart is what settle has instead of commands of those agents.
+// counterpart is settle's equivalent of another agent's commands.
 type counterpart struct {
 	names string // of the commands
 	here  string // in the terminal; empty for nothing
@@ -82,7 +82,8 @@ func counterparts(keys keymap.Map) []counterpart {
 	}
 }
 
-// counterpartOf returns what settle has instead of a command; false if it knows no such command.
+// counterpartOf returns settle's equivalent of a command; false if settle does not know the
+// command.
 func counterpartOf(name string, keys keymap.Map) (counterpart, bool) {
 	all := counterparts(keys)
 	n := slices.IndexFunc(all, func(c counterpart) bool { return slices.Contains(strings.Fields(c.names), name) })

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Names of other agents' commands run settle's, or name what does the same. A command of the user
-// with such a name comes first, and a whole name is not taken for a longer one.
+// Names of other agents' commands run settle's equivalent, or show it. A command of the user with
+// such a name has precedence, and a complete name is not taken for a longer one.
 func TestForeignCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rich{}

@@ -29,7 +29,8 @@ func (u *UI) help(string) {
 	u.openPager("Help", markdownRows(u, b.String()))
 }
 
-// fixedKeys are what a person can type beside the keys of actions; docs/reference/terminal.md has the same.
+// fixedKeys returns the keys that do not belong to actions, with their effects;
+// docs/reference/terminal.md has the same.
 func fixedKeys() [][2]string {
 	return [][2]string{
 		{"@", "offer files: ↑ ↓ select, Tab or Enter takes one, Esc closes the list; / offers commands in the " +

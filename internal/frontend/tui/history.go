@@ -79,7 +79,7 @@ func (h *history) add(text string) {
 	h.leave()
 }
 
-// leave forgets what was recalled: the next recall begins with the last prompt.
+// leave forgets the recalled prompt: the next recall begins with the last prompt.
 func (h *history) leave() { h.at, h.edited = len(h.texts), nil }
 
 func (h *history) keep(text string) {

@@ -75,7 +75,7 @@ func TestImages(t *testing.T) {
 			"▌ what is [image: a shot.png] and @named.png or fake.png?", "[image 1: image/png", "[image 2: image/png",
 		)
 		p.misses("[image 3")
-		p.types("\x1b") // nothing came of it: it is in the editor, with its image
+		p.types("\x1b") // it had no effect: it is in the editor, with its image
 		p.types("!\r")
 		p.sees("fake.png?!")
 		rows := strings.Join(p.tty.rows(), "\n")

@@ -33,10 +33,10 @@ import (
 type press struct {
 	key string
 	on  uint64 // the event; 0 for none
-	// after is how long after the event: at once, the key may come before the
-	// event is on the screen.
+	// after is the delay after the event: without one, the key can arrive before the event is on
+	// the screen.
 	after time.Duration
-	// slow is how long the terminal takes for a frame.
+	// slow is the time that the terminal takes for a frame.
 	slow time.Duration
 }
 
@@ -108,7 +108,7 @@ func TestKeyAtEveryEvent(t *testing.T) {
 	t.Logf("%d sessions, %d of them interrupted", n.sessions, n.interrupts)
 }
 
-// pressed plays a script at a terminal, presses a key, and checks what comes of it.
+// pressed plays a script at a terminal, presses a key, and checks the result.
 func pressed(t *testing.T, s proof.Script, p press) (out played) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func pressed(t *testing.T, s proof.Script, p press) (out played) {
 	return out
 }
 
-// played is what came of a script.
+// played is the result of a script.
 type played struct {
 	events     uint64
 	interrupts int
@@ -140,13 +140,13 @@ type player struct {
 	tty    *tty
 	acts   sync.WaitGroup
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	session  *settle.Session
 	log      []event.Event // all of it
 	requests int
 	pressed  bool
 	running  string   // the turn that ran when the key was pressed
-	screen   []string // what was on the terminal then
+	screen   []string // content of the terminal then
 }
 
 func play(t *testing.T, s proof.Script, p press) (out played) {
@@ -192,7 +192,7 @@ func play(t *testing.T, s proof.Script, p press) (out played) {
 	return out
 }
 
-// config is what the script asks for.
+// config returns the session configuration of the script.
 func (x *player) config() settle.SessionConfig {
 	s := x.script
 	if s.Wire == "" {
@@ -273,10 +273,10 @@ func (x *player) settle() {
 	}
 }
 
-// start is when a bubble's clock begins.
+// start returns the time at which a bubble's clock begins.
 func start() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// last is when the last move has been made.
+// last returns the time of the last move.
 func (x *player) last() (last time.Duration) {
 	for _, m := range x.script.Moves {
 		last = max(last, m.After)
@@ -368,7 +368,7 @@ func (x *player) sent(text string) bool {
 	return false
 }
 
-// render is what the terminal must show of a log, and its state.
+// render returns the rows that the terminal must show for a log, and the log's state.
 func render(log []event.Event, width int, problems *played) (rows []string, state event.State) {
 	whole, out := transcript.New(event.State{}, transcript.Live), newPrintout(keymap.Map{})
 	for _, e := range log {
@@ -414,7 +414,7 @@ func (p playedSessions) Open(ctx context.Context, id string) (Conversation, erro
 	return c, nil
 }
 
-// planned is a tool that does what its argument says.
+// planned is a tool that executes its argument.
 type planned struct{}
 
 func (planned) Spec() tool.Spec {

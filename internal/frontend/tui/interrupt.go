@@ -9,11 +9,11 @@ import (
 
 // interrupts decides which turn Esc and Ctrl-C end.
 type interrupts struct {
-	// pending says that an input was sent while no turn was on the screen, and that
+	// pending reports that an input was sent while no turn was on the screen, and that
 	// none has appeared since: an interrupt refers to the turn of that input.
 	pending bool
-	// keyMoment is the frame that was on the screen when a lone escape byte arrived.
-	// Only time tells whether the byte is the Esc key; nil if no byte waits.
+	// keyMoment is the frame that was on the screen when a lone escape byte arrived. Only time
+	// shows whether the byte is the Esc key; nil if no byte waits.
 	keyMoment *moment
 	turn      string    // turn that was interrupted last
 	sentAt    time.Time // when an input was sent last

@@ -22,7 +22,7 @@ func mapped(t *testing.T, preset string, own map[string][]string) keymap.Map {
 	return m
 }
 
-// Keys do what the preset and the person's own keys say, and hints name them.
+// Keys have the actions of the preset and of the person's own keys, and hints name them.
 func TestConfiguredKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := mapped(t, "claude", map[string][]string{

@@ -71,7 +71,7 @@ func (u *UI) key(k terminal.Key) {
 	}
 }
 
-// act does what a key is for, and reports whether it is none of the editor's actions.
+// act executes an action, and reports whether it is not one of the editor's actions.
 func (u *UI) act(do string) bool {
 	running := u.state().Running() != nil
 	switch do {
@@ -113,7 +113,7 @@ func (u *UI) act(do string) bool {
 	return true
 }
 
-// show does what a key is for beside the prompt, and reports whether it is such a key.
+// show executes an action beside the prompt, and reports whether it is such an action.
 func (u *UI) show(do string) bool {
 	switch do {
 	case keymap.NextPermission:

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxQueue is how many inputs that wait are shown, maxCalls how many calls.
+	// maxQueue is the number of shown waiting inputs, and maxCalls the number of shown calls.
 	maxQueue = 4
 	maxCalls = 6
-	// maxOpen is how many bytes of a block that grows are laid out: of a longer
-	// one, its end.
+	// maxOpen is the number of bytes of a growing block that are laid out: if the block is longer,
+	// its end.
 	maxOpen = 4 << 10
 )
 

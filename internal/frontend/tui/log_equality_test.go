@@ -78,8 +78,8 @@ type stage struct {
 	*UI
 	on     screen
 	widths []int // of the terminal when each entry was committed
-	// cuts are how many entries were committed when an attempt ended: what else it
-	// said and was discarded is not shown.
+	// cuts are the numbers of committed entries at the ends of attempts: later text of these
+	// attempts was discarded and is not shown.
 	cuts []int
 }
 
@@ -144,9 +144,9 @@ func (s *stage) written() {
 	}
 }
 
-// The law: what is above the live region is the rendering of the log, row for
-// row, at the widths at which it was committed; whatever came in which pieces,
-// however the terminal was resized, whatever was typed meanwhile.
+// TestTerminalEqualsLog: the rows above the live region are the rendering of the log, row for row,
+// at the widths at which they were committed, for any pieces of text, any resizes of the terminal,
+// and any keys meanwhile.
 func TestTerminalEqualsLog(t *testing.T) {
 	rows := 0
 	for seed := range drawn() {
@@ -237,8 +237,8 @@ func (s *stage) disturb(r *rand.Rand, reflow terminal.Reflow) {
 	}
 }
 
-// check compares the terminal with the log, without its deltas: the screen does
-// not know how it came in.
+// check compares the terminal with the log, without its deltas: the screen does not depend on the
+// pieces of the text.
 func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 	t.Helper()
 	want := slices.Repeat([]string{"$ shell"}, shellRows)
@@ -253,7 +253,7 @@ func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 		}
 		n++
 	}
-	spill := func(to int) { // what the terminal had no room for
+	spill := func(to int) { // rows that no longer fit on the screen
 		for n < to {
 			e, ok := out.spill()
 			if !ok {

@@ -7,10 +7,9 @@ import (
 )
 
 const (
-	// memoryDelay is how long nothing runs before memory is given back.
+	// memoryDelay is the idle time after which unused memory is returned to the system.
 	memoryDelay = time.Second
-	// maxUnused is how much memory is kept that nothing needs, in bytes: to give
-	// less back is not worth the time.
+	// maxUnused is the unused memory that is kept, in bytes: returning less is not worth the time.
 	maxUnused = 4 << 20
 )
 

@@ -123,7 +123,7 @@ const (
 	maxBelow = 3
 	// minWide is the width below which a label gets the room of details.
 	minWide = 60
-	// minCut is how many columns a detail needs that is cut.
+	// minCut is the minimum number of columns of a truncated detail.
 	minCut = 12
 )
 
@@ -239,7 +239,7 @@ type menu struct {
 	enter, escape string
 	// note is a clause about further keys or about the choice.
 	note string
-	// refresh, if set, returns the choices as they have become.
+	// refresh, if set, returns the current choices.
 	refresh func() []choice
 	// home is the id of the choice that changes nothing. If the selected choice is removed, and its group
 	// has no other, this choice is selected instead of a neighbour. It may be empty.
@@ -276,8 +276,8 @@ func (u *UI) openMenu(m *menu) {
 	u.overlay.menu, u.input.completion, u.display.dirty = m, nil, true
 }
 
-// narrow keeps the choices that have all the words, or, if there are none, those whose labels have
-// the letters of all the words in their order.
+// narrow keeps the choices that have all the words, or, if there are none, the choices whose labels
+// have the letters of all the words in their order.
 func (m *menu) narrow() {
 	was := m.list.selected().id
 	m.list.choices = nil

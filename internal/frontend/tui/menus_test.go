@@ -20,26 +20,26 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// rich are sessions that can do all that some can.
+// rich are sessions that support all optional operations.
 type rich struct {
 	inMemory
 	listed []Listed
-	forked []string // the turns before which it was forked, and what became of the files
+	forked []string // turns before which the session was forked, and the outcome of the file changes
 	files  []rewind.File
 	talk   *richTalk
-	// expand is what its servers do.
+	// expand stands for the MCP servers that expand commands.
 	expand  func(ctx context.Context, text string) (string, []event.Image, error)
 	prompts []mcp.Command
-	fixed   error         // why the mode cannot change; nil if it can
+	fixed   error         // error of a mode change; nil if the mode can change
 	wait    chan struct{} // if set, changes of the mode wait for it
 }
 
-// richTalk is a conversation that can do all that some can.
+// richTalk is a conversation that supports all optional operations.
 type richTalk struct {
 	talk
 	of *rich
 
-	mu                  *sync.Mutex // guards what follows
+	mu                  *sync.Mutex // guards the fields below
 	model, effort, mode string
 	rules               []Rule
 }
@@ -278,7 +278,7 @@ func TestEndNamesSessionWithInput(t *testing.T) {
 	}
 }
 
-// What going back would do to files is shown, and asked about.
+// The menu shows the file changes of a rewind, and asks about them.
 func TestRewindFiles(t *testing.T) {
 	for keys, want := range map[string]string{
 		"\r": "t000001restore", "\r found": "t000001restore", "\x1b[B\r": "t000001leave", "\x1b": "",
@@ -341,7 +341,7 @@ func TestQueue(t *testing.T) {
 		p.sees("> two", "↳ joins the next request: three")
 		p.misses("waits for the end: two")
 		p.types("\x03\x1b")
-		p.types("\x03/queue\r") // nothing came of the first one: it is back in the editor
+		p.types("\x03/queue\r") // the first one had no effect: it is back in the editor
 		p.sees("Held; goes with the next input", "› three")
 		p.types("\x04")
 		p.misses("Queue: ")
@@ -379,8 +379,8 @@ func TestTimelineAndCost(t *testing.T) {
 	}
 }
 
-// Answers are whole at each width, with their keys at the right edge. What a choice does is below it
-// where its row has no room for it.
+// Answers are whole at each width, with their keys at the right edge. The effect of a choice is
+// below it if its row has no room for it.
 func TestMenusFitNarrowTerminals(t *testing.T) {
 	answers := &list{answers: true, at: 1, choices: []choice{
 		{label: "1 allow once", detail: "y"},

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// maxEntries is how many blocks of messages a frame makes. Further text waits for the
-	// next frame, because an entry takes ten times the memory of its text.
+	// maxEntries is the maximum number of message blocks that a frame makes. Further text waits for
+	// the next frame, because an entry takes ten times the memory of its text.
 	maxEntries = 1000
-	// maxFill is how many bytes of a text are taken at once.
+	// maxFill is the number of bytes of a text that are taken at once.
 	maxFill = 4 << 10
 )
 

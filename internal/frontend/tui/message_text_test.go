@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
-// A message that comes whole and is long becomes entries frame by frame, and they are those
-// of its blocks.
+// A long message that arrives at once becomes entries frame by frame, the same entries as for its
+// blocks.
 func TestLongMessageIsFilledByFrames(t *testing.T) {
 	text := strings.Repeat("é some words\n\nand others\n\n```go\nx := 1\n```\n\n", 5*maxEntries)
 	p := newPrintout(keymap.Map{})

@@ -85,8 +85,8 @@ func (u *UI) questionHead(a *event.Approval) string {
 	return head
 }
 
-// menuOf names the question that a menu is for, and returns the answer that is selected at
-// first: to a question of the model, the one that was given before, or else the default.
+// menuOf returns the name of the question that a menu is for, and the index of the answer that is
+// selected at first. For a question of the model, that is the earlier answer, or else the default.
 func (u *UI) menuOf(a *event.Approval) (of string, first int) {
 	switch {
 	case a.Held:
@@ -219,7 +219,7 @@ func mark(chosen bool) string {
 	return "☐ "
 }
 
-// choose chooses an option. Of several that can be chosen, it adds or removes one.
+// choose chooses an option. If several options can be chosen, it adds or removes one.
 func (u *UI) choose(a *event.Approval, label string) {
 	q, given := u.current(a)
 	if !q.MultiSelect {

@@ -53,7 +53,7 @@ type tmux struct {
 	answer *bufio.Reader
 }
 
-// patience bounds what another program takes.
+// patience bounds the time of another program.
 const patience = 30 * time.Second
 
 func newTmux(t *testing.T) *tmux {
@@ -88,8 +88,7 @@ func (x *tmux) run(args ...string) string {
 	return string(out)
 }
 
-// Write writes a frame, and waits until tmux has it: until it says where the
-// cursor is.
+// Write writes a frame, and waits until tmux has it: until it reports the position of the cursor.
 func (x *tmux) Write(frame []byte) (int, error) {
 	if err := x.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return 0, err

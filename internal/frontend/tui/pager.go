@@ -32,7 +32,7 @@ type pager struct {
 // place is a row of a part of a sheet.
 type place struct{ part, row int }
 
-// maxLaid is how many parts are kept laid out.
+// maxLaid is the number of parts whose layout is kept.
 const maxLaid = 256
 
 const (

@@ -14,8 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/test/longlog"
 )
 
-// The pager, which lays out what is looked at, shows the rows that it would show if
-// it laid out all of it.
+// The pager, which lays out only the visible part, shows the same rows as with a complete layout.
 func TestPagerMoves(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))

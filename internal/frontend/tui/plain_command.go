@@ -116,7 +116,7 @@ func (p *plain) refusedWords(name, line string) bool {
 	return true
 }
 
-// shellInstead returns what does the work of commands that plain mode lacks, in a shell.
+// shellInstead returns shell commands in place of commands that plain mode lacks.
 func shellInstead() map[string]string {
 	const (
 		session = "settle sessions show ID prints the session"
@@ -160,7 +160,7 @@ func (p *plain) changed(value string, change func(context.Context) error) bool {
 	return err == nil
 }
 
-// permissions changes the mode, or says which one is in force.
+// permissions changes the mode, or prints the mode in force.
 func (p *plain) permissions(mode string) {
 	if !p.changed(mode, func(ctx context.Context) error { return p.conversation.SetMode(ctx, mode) }) {
 		return

@@ -25,7 +25,7 @@ import (
 // whether a text arrives in deltas or whole. draft handles attempts that fail.
 type printout struct {
 	renderer *markdown.Renderer
-	all      string // the key or the command that shows what is left out
+	all      string // the key or the command that shows the omitted part
 	session  string // the key that allows a call for the session
 	pieces   []*piece
 	asks     []entry        // that wait for the end of a message
@@ -38,8 +38,8 @@ type printout struct {
 	draft        draft
 	last         group
 	shown        int // entries that were shown
-	// budget is how many entries may be made before the next frame: a text may come
-	// whole, and be long.
+	// budget is the number of entries that can be made before the next frame: a text can arrive in
+	// one piece, and be long.
 	budget int
 }
 
@@ -51,7 +51,7 @@ type piece struct {
 	done    bool
 	held    bool // it may yet be discarded
 	repeats bool // so far, the text equals discarded text
-	// compared is how many entries equal discarded text.
+	// compared is the number of entries that equal discarded text.
 	compared int
 
 	text  markdown.Splitter // of a message
@@ -106,8 +106,8 @@ func (p *printout) take(c transcript.Change) {
 	}
 }
 
-// asksPerson reports whether a person is asked. A call that the policy denies at once has an approval in
-// the log without the text of a question, and its own row says why it was denied.
+// asksPerson reports whether a person is asked. A call that the policy denies at once has an
+// approval in the log without the text of a question, and its own row has the reason of the denial.
 func asksPerson(a *event.Approval) bool { return a.Text != "" || a.Form != nil || a.Child != "" }
 
 // ask shows a question.

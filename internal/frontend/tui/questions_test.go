@@ -45,8 +45,8 @@ func sent(m *script.Model) string {
 	return fmt.Sprintf("%+v", requests[len(requests)-1])
 }
 
-// A question has a menu, in the words of the table of terms. Arrows, numbers and letters
-// choose, and each answer does what it says.
+// A question has a menu, in the words of the table of terms. Arrows, numbers and letters choose,
+// and each answer has the effect that it states.
 func TestQuestionMenu(t *testing.T) {
 	for name, tc := range map[string]struct{ keys, sees, sent string }{
 		"enter":   {"\r", `│ ran {"command":"rm -r <docs>"`, "ran"},
@@ -300,7 +300,7 @@ func TestQuestionOfSingleCall(t *testing.T) {
 	})
 }
 
-// Plain mode does not offer what a question leaves out, and does not take it.
+// Plain mode neither offers nor accepts an answer that a question leaves out.
 func TestPlainQuestionOfSingleCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

@@ -64,8 +64,8 @@ func latestPlan(turns []*event.Turn, dir string) (p plan.Arguments, ok bool) {
 const maxPlan = 6
 
 // planRows shows the plan that a call of the running turn made: the step in progress and its
-// neighbours. A plan that is done is one row, until the turn ends. While a question waits, the plan is
-// not shown: its rows could be mistaken for what the question is about.
+// neighbours. A plan that is done is one row, until the turn ends. While a question waits, the plan
+// is not shown: its rows could be mistaken for the subject of the question.
 func (u *UI) planRows(width, limit int) (rows []terminal.Line) {
 	p := u.view.printout.plan
 	question, _ := u.pendingApproval()
@@ -153,7 +153,7 @@ func (u *UI) agentKinds() []string {
 	return strings.Split(strings.TrimSuffix(terminal.Text(out.String()), "\n"), "\n")
 }
 
-// showStatus shows what the session and the configuration are, and what the doctor finds.
+// showStatus shows the session, the configuration, and the findings of the doctor.
 func (u *UI) showStatus(string) {
 	lines := u.statusLines()
 	if u.Doctor == nil {
@@ -222,7 +222,7 @@ func (u *UI) openTranscript(string) {
 	u.openPager("Transcript", transcriptSheet(u.view.printout.renderer, u.state())...)
 }
 
-// efforts are how much a model can think, from the least.
+// efforts returns the reasoning efforts, from the lowest.
 func efforts() []string { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
 
 // stepEffort has the model think more or less. From the model's own effort, it steps from medium.

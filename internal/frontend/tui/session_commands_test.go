@@ -20,7 +20,7 @@ func planCall(first, second plan.Status) script.Step {
 }
 
 // The plan is above the editor while the turn that made it works: one row when it is done, and none
-// while a question waits or in a later turn. The commands about the session show what there is.
+// while a question waits or in a later turn. The commands about the session show its data.
 func TestPlanAndSessionCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(

@@ -199,7 +199,7 @@ func (f *setupForm) enter(ctx context.Context, q setup.Question) (string, error)
 	}
 }
 
-// hiddenText stands for a text that is not shown.
+// hiddenText replaces a text that is not shown.
 func hiddenText(text string) string {
 	if text == "" {
 		return ""

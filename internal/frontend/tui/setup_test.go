@@ -81,8 +81,8 @@ func setupAt(t *testing.T, width int, servers []setup.Server, keys [][2]string) 
 	}
 }
 
-// The setup fits windows of each width, a hidden text is never written to the terminal, and what
-// was answered stays as rows.
+// The setup fits windows of each width, a hidden text is never written to the terminal, and given
+// answers stay as rows.
 func TestSetupOnScreen(t *testing.T) {
 	const key = "sk-hidden-0123456789"
 	for _, width := range []int{40, 80, 120} {

@@ -72,7 +72,7 @@ func messageSheet(r *markdown.Renderer, text string) (sheet sheet) {
 
 func wholeItem(s event.State, t *event.Turn, i *event.Item, width int) []terminal.Line {
 	content := i.Content()
-	if len(content.Detail) == 0 { // the call has not run: what it would change is in its question
+	if len(content.Detail) == 0 { // the call has not run: its question has the planned change
 		for _, a := range t.Approvals {
 			if a.Call == i.ID && a.Child == "" {
 				content.Detail = a.Detail

@@ -34,7 +34,7 @@ func enteredEntry(i *event.Item, content event.Content, call toolview.Call, all 
 const (
 	// commandMark stands before a command that a person enters.
 	commandMark = "! "
-	// maxEntered is how many rows of its output are kept on the screen.
+	// maxEntered is the number of rows of a command's output that stay on the screen.
 	maxEntered = 30
 )
 

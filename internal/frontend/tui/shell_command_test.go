@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// quickShell says what it was to run, and fails if that is "false".
+// quickShell returns the command as its output, and fails if the command is "false".
 type quickShell struct{ slowShell }
 
 func (q quickShell) Run(ctx context.Context, call tool.Call) (tool.Result, error) {

@@ -83,7 +83,7 @@ func (u *UI) aboutParts(now time.Time) []statusPart {
 	return u.about()
 }
 
-// statusRow joins the parts, without those that have no room.
+// statusRow joins the parts that fit into the width.
 func statusRow(parts []statusPart, width int) terminal.Line {
 	for parts = slices.Clone(parts); ; {
 		var line terminal.Line
@@ -209,7 +209,7 @@ func shorter(text, than string) string {
 	return ""
 }
 
-// commandsPart states what happens to commands.
+// commandsPart describes the treatment of commands.
 func commandsPart(words string) statusPart {
 	short, _, _ := strings.Cut(words, " in this directory")
 	return statusPart{text: words, short: short, style: faint(), rank: rankSandbox, shortRank: rankSandbox}
@@ -220,12 +220,12 @@ func permissionModes() []string {
 	return []string{"ask", "accept-edits", "review", "read-only", planMode, "allow"}
 }
 
-// describeMode states what a mode means for the session.
+// describeMode describes the effect of a mode on the session.
 func (u *UI) describeMode(mode string) string {
 	return event.PermissionSentence(mode, u.state().Host.Confinement)
 }
 
-// used is how many tokens the last response left in the context.
+// used returns the number of tokens in the context after the last response.
 func (u *UI) used() int64 {
 	turns := u.state().Turns
 	for n := len(turns) - 1; n >= 0; n-- {

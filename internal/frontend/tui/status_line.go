@@ -19,18 +19,18 @@ import (
 // statusDelay is the least time between the starts of two runs of the status command.
 const statusDelay = 300 * time.Millisecond
 
-// statusCommand is the state of the person's command for the status row: at most one run at a time, beside
-// the loop. A run begins when a frame shows something else than the last run was told.
+// statusCommand is the state of the person's command for the status row: at most one run at a time,
+// beside the loop. A run begins when a frame has another input for the command than the last run.
 type statusCommand struct {
 	// text is the row of its last run; empty until a run has succeeded. failure is the failure of the last run.
 	text, failure string
 	input         []byte // of the last run
-	// stop ends the run that goes on, and ended is closed when it has ended; nil without one.
+	// stop ends the current run, and ended is closed when it has ended; nil without one.
 	stop  context.CancelFunc
 	ended chan struct{}
 }
 
-// runStatusCommand runs the command if what it is told has changed.
+// runStatusCommand runs the command if its input has changed.
 func (u *UI) runStatusCommand() {
 	s := &u.display.status
 	if u.StatusCommand == nil || s.stop != nil || u.exit.leaving {
@@ -74,7 +74,7 @@ func firstLine(text string) string {
 	return terminal.OneLine(strings.TrimSpace(line))
 }
 
-// endStatusCommand ends the run that goes on, and waits for its end.
+// endStatusCommand ends the current run, and waits for its end.
 func (u *UI) endStatusCommand() {
 	if s := &u.display.status; s.stop != nil {
 		s.stop()
@@ -85,8 +85,8 @@ func (u *UI) endStatusCommand() {
 	}
 }
 
-// statusInput is what the status command reads: JSON with the names that Claude Code's command has for the
-// same, and settle's own.
+// statusInput returns the input of the status command: JSON with the field names that Claude Code's
+// status command uses, and additional fields of settle.
 func (u *UI) statusInput() []byte {
 	c, s, sum := u.view.conversation, u.state(), transcript.Total(u.state())
 	window, used := c.Window(), u.used()
@@ -120,7 +120,7 @@ func (u *UI) statusInput() []byte {
 	return append(data, '\n')
 }
 
-// activity is what the session does, in one word.
+// activity returns the current activity of the session, in one word.
 func (u *UI) activity() string {
 	a, _ := u.pendingApproval()
 	switch {

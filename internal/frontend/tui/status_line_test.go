@@ -15,7 +15,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A template says what the row has; what is empty is left out, and what has no room goes from the end.
+// A template defines the row; empty parts are left out, and parts without room are dropped from the
+// end.
 func TestStatusTemplate(t *testing.T) {
 	for _, c := range []struct {
 		template string
@@ -36,8 +37,8 @@ func TestStatusTemplate(t *testing.T) {
 	}
 }
 
-// The command runs beside the loop when what it is told has changed; its first line is the row. The end
-// waits for a run that goes on.
+// The command runs beside the loop when its input has changed; its first line is the row. The end
+// waits for a run in progress.
 func TestStatusCommandRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // guards the fields below

@@ -30,8 +30,8 @@ func texts(rows []terminal.Line) (list []string) {
 	return list
 }
 
-// The status names what is true of commands, and at each width it keeps the directory and
-// what is asked about.
+// The status states the sandbox of commands, and at each width it keeps the directory and the calls
+// that need a question.
 func TestStatusKeepsUsefulParts(t *testing.T) {
 	for _, c := range []struct {
 		width   int
@@ -55,7 +55,8 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 	}
 }
 
-// While a turn works, the directory and what is asked about stay also in a narrow window.
+// While a turn works, the directory and the calls that need a question stay also in a narrow
+// window.
 func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 	for _, c := range []struct {
 		width int

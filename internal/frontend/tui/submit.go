@@ -48,8 +48,8 @@ func (u *UI) enter(mode event.Mode) {
 	u.submit(parts, mode)
 }
 
-// optionsOf are how a text is sent: after an exclamation mark, it is a command to
-// run.
+// optionsOf returns the text and the options of an input: a text after an exclamation mark is a
+// command to run.
 func optionsOf(text string) (sent string, options []settle.InputOption) {
 	options = []settle.InputOption{settle.From(user)}
 	if command, ok := strings.CutPrefix(text, "!"); ok && strings.TrimSpace(command) != "" {
@@ -102,7 +102,7 @@ func (u *UI) deliverIf(ready func(context.Context) error, parts []part, mode eve
 	}
 }
 
-// giveBack puts what was not accepted into the editor, unless the person has typed since.
+// giveBack puts an unaccepted input into the editor, unless the person has typed since.
 func (u *UI) giveBack(typed []part) {
 	if u.input.editor.empty() {
 		u.input.editor.parts, u.input.editor.at, u.display.dirty = typed, len(typed), true
@@ -115,7 +115,7 @@ type outgoing struct {
 	ready        func(context.Context) error // has to return nil before the input is sent; nil for none
 	parts        []part
 	mode         event.Mode
-	typed        []part // what the person typed for it
+	typed        []part // the typed text of the input
 }
 
 // send submits the input with the files that it names.
@@ -174,7 +174,7 @@ func (u *UI) edit(in *event.Input) {
 
 const heldWords = "held; goes with the next input"
 
-// waitsFor describes what an input waits for.
+// waitsFor describes the event that an input waits for.
 func waitsFor(in *event.Input) string {
 	switch {
 	case in.Held:

@@ -6,8 +6,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// backgroundDelay is how long the first frame waits for the terminal's report of its background, so that the
-// first rows have its colors. Later reports count as well.
+// backgroundDelay bounds the wait of the first frame for the terminal's report of its background,
+// so that the first rows have its colors. Later reports count as well.
 const backgroundDelay = 40 * time.Millisecond
 
 // autoThemeName is the theme that follows the terminal's background.

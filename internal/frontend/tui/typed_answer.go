@@ -13,14 +13,14 @@ import (
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
-// typing is an answer whose text a person types: the changed command, or what to do instead.
-// The editor has the text, and gets its own back.
+// typing is an answer whose text a person types: the changed command, or instructions. The editor
+// has the text, and gets its own text back.
 type typing struct {
 	id       string // names the answer: its text stays if the person goes back to the answers
 	approval string
 	command  string // that is changed; empty for other answers
 	plan     bool   // the answer is to a plan; command is then the plan that is changed
-	words    bool   // the answer is to a question of the model; else it says what to do instead
+	words    bool   // the answer is to a question of the model; else it is an instruction
 	draft    []part // the editor's text of before
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	// frameDelay is the least time between two frames that no key asked for.
 	frameDelay = 16 * time.Millisecond
-	// quitDelay is how long a first Ctrl-C waits for the second one that quits.
+	// quitDelay is the time in which a second Ctrl-C quits after a first one.
 	quitDelay = time.Second
 	// askDelay is how long a question must be visible before a key answers it: earlier keys
 	// were typed for something else. For as long after its end, the keys of its answers are no text.
@@ -30,17 +30,17 @@ const (
 	worktreeTimeout = 12 * time.Second
 	// actTimeout bounds requests to the session.
 	actTimeout = 10 * time.Second
-	// maxCommits is how many rows and entries can wait for the next frame or a slow
-	// terminal. Until they are written, the loop reads no more of the log (C17).
+	// maxCommits bounds the rows and entries that wait for the next frame or a slow terminal. Until
+	// they are written, the loop reads no more of the log (C17).
 	maxCommits = 1000
-	// maxFrame is of how many bytes a frame's memory is kept for the next one.
+	// maxFrame bounds the memory of a frame that is kept for the next frame, in bytes.
 	maxFrame = 64 << 10
 	// maxWrite bounds how long the last rows wait for a terminal that does not
 	// take them.
 	maxWrite = 500 * time.Millisecond
 )
 
-// user is who acts at the terminal, as the log has it.
+// user is the name of the person at the terminal in the log.
 const user = "user"
 
 // Terminal is the terminal in raw mode.
@@ -59,8 +59,8 @@ type Options struct {
 	// AutoTheme has the theme follow the background that the terminal reports.
 	AutoTheme bool
 	Reflow    terminal.Reflow
-	// Notify is how the terminal notifies a person while its window is unfocused, and
-	// Through the multiplexer between settle and the terminal.
+	// Notify is the kind of notification while the terminal's window is unfocused. Through is the
+	// multiplexer between settle and the terminal.
 	Notify  terminal.Notification
 	Through terminal.Passthrough
 	// Keys are the actions of keys.
@@ -77,8 +77,8 @@ type Options struct {
 	// person's command for the row with its input, and returns its output.
 	StatusLine    string
 	StatusCommand func(ctx context.Context, input []byte) (string, error)
-	// DataDir is where prompts are remembered; "" for nowhere. FindsDataDir reports that settle finds it
-	// without a flag or variable, so that printed commands need none.
+	// DataDir is the directory with the remembered prompts; "" remembers none. FindsDataDir reports
+	// that settle finds it without a flag or variable, so that printed commands need none.
 	DataDir      string
 	FindsDataDir bool
 	// Commands are the user's and the project's own commands, as they are now; nil
@@ -111,7 +111,8 @@ type Options struct {
 	// Settings, if set, writes the settings in force that are not defaults, and their origins. InUse, if
 	// set, writes the instructions, hooks, skills and commands in use.
 	Settings, InUse func(out io.Writer)
-	// Imported, if set, says in a line what is in use of other agents' configuration; "" for nothing.
+	// Imported, if set, returns a line about the configuration of other agents that is in use; ""
+	// for none.
 	Imported func() string
 
 	// documents reads the PDFs of an input; nil for [session.ReadDocuments].

@@ -27,14 +27,14 @@ import (
 // tty is a terminal in memory.
 type tty struct {
 	io.Reader
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	grid     *terminaltest.Grid
 	restored int
 	slow     chan struct{} // if set, a write waits for it
 	delay    time.Duration // how long a write takes
 }
 
-// stall has writes wait, until what it returns is called.
+// stall has writes wait, until the returned function is called.
 func (t *tty) stall() (goOn func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +124,7 @@ type person struct {
 	tty *tty
 }
 
-// types has keys pressed, and waits until everything has come of them.
+// types presses keys, and waits until all of their effects have happened.
 func (p person) types(keys string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.to, keys); err != nil {
@@ -320,8 +320,8 @@ func TestInterruptBeforeOutputRestoresInput(t *testing.T) {
 	})
 }
 
-// C13: what is said anew is shown once: what the live region could hold of it
-// disappears, and what it could not hold is not said to be there twice.
+// C13: a repeated text is shown once: its part in the live region disappears, and a note states
+// whether the committed part stays or is discarded.
 func TestRetryShowsDiscardedTextOnce(t *testing.T) {
 	long := "It begins.\n\n" + strings.Repeat("Some lines.\n\n", 30)
 	for name, tt := range map[string]struct {

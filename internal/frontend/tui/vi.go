@@ -35,9 +35,9 @@ type snapshot struct {
 }
 
 const (
-	// maxUndo is how many changes can be undone.
+	// maxUndo is the number of changes that can be undone.
 	maxUndo = 100
-	// maxCount bounds a count, and maxPut how many characters it puts.
+	// maxCount bounds a count, and maxPut the number of characters that a count puts.
 	maxCount = 9999
 	maxPut   = 1 << 16
 )

@@ -143,7 +143,7 @@ func TestVi(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the cursor is in the text.
+// For any keys, the cursor stays in the text.
 func FuzzVi(f *testing.F) {
 	f.Add("one two\n\n  three.four", "3wd2fecwx⎋jpPu®2ggdGyyp~JrxciwdawOx⎋")
 	f.Add("", "ddpxXDCS⎋")

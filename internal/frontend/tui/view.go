@@ -84,8 +84,8 @@ func (u *UI) showOpening(ctx context.Context, c Conversation, state event.State)
 	}
 }
 
-// recentTurns is how many turns of a session are shown when it is opened again, and
-// recentEntries how many calls, blocks of text and lines of code of these.
+// recentTurns is the number of shown turns of a reopened session. recentEntries is the number of
+// their shown calls, blocks of text and lines of code.
 const (
 	recentTurns   = 3
 	recentEntries = 500
@@ -176,8 +176,8 @@ func (u *UI) react(c transcript.Change) {
 	}
 }
 
-// replace closes the session and opens another one, with a text in the editor if
-// there is one, and does what is to be done then.
+// replace closes the session and opens another one, with a text in the editor if draft is not
+// empty, and then calls the functions then.
 func (u *UI) replace(id, draft string, then ...func()) {
 	old := u.view.conversation
 	u.exit.earlier = u.continueCommand()

@@ -9,7 +9,8 @@ import (
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
-// The first rows state what runs here; they are six where they have room, and nothing is cut.
+// The first rows state the version, model and permission; they are six if they have room, and
+// nothing is cut.
 func TestWelcome(t *testing.T) {
 	for width, want := range map[int]string{
 		120: `settle v1
@@ -48,8 +49,8 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// What is in use of other agents' configuration has a row, or the tip's row as well; there are no more
-// rows than without.
+// The configuration of other agents that is in use has a row, or the tip's row as well; there are
+// no more rows than without.
 func TestWelcomeNamesImportedConfiguration(t *testing.T) {
 	const line = "from Claude Code, Codex: 2 MCP servers, 1 hook, 1 rule, CLAUDE.md"
 	for width, want := range map[int]string{

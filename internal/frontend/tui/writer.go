@@ -14,8 +14,8 @@ type writer struct {
 	frames chan []byte
 	idle   chan struct{} // holds a token while no frame is under way
 
-	// busy and shown belong to the loop: busy says that a frame is being written, and shown
-	// is called when the terminal has it.
+	// busy and shown belong to the loop: busy reports that a frame is being written, and shown is
+	// called when the terminal has it.
 	busy  bool
 	shown func()
 }

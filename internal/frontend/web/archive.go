@@ -19,10 +19,10 @@ import (
 type Archive interface {
 	// List returns the sessions, most recently changed first.
 	List(ctx context.Context) ([]Entry, error)
-	// State returns what a session's log has up to now; an [fs.ErrNotExist] if there
-	// is no such session.
+	// State returns the current state of a session's log; an [fs.ErrNotExist] if there is no such
+	// session.
 	State(ctx context.Context, session string) (event.State, error)
-	// Follow yields the events after the cursor, and those to come, until ctx ends.
+	// Follow yields the events after the cursor, and later events as they arrive, until ctx ends.
 	Follow(ctx context.Context, session string, cursor uint64) iter.Seq2[event.Event, error]
 	// Interrupt ends the turn that runs in a session, on behalf of by, and returns when
 	// it has ended. It reports whether one was running.
@@ -38,8 +38,9 @@ type Entry struct {
 	Reason                     event.Reason
 }
 
-// NewArchive returns a server of an archive. It ignores the options that concern a host.
-// readOnly tells people why they cannot change sessions here, and which program can.
+// NewArchive returns a server of an archive. It ignores the options that concern a host. readOnly
+// is the message that explains to people why they cannot change sessions here, and which program
+// can.
 func NewArchive(o Options, a Archive, readOnly string) (*Server, error) {
 	s, err := newServer(o, archiveRoutes())
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Server) exportArchive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// interruptArchive answers after the turn's terminal event, with how it ended (C10).
+// interruptArchive answers after the turn's terminal event, with the turn's outcome (C10).
 func (s *Server) interruptArchive(w http.ResponseWriter, r *http.Request) error {
 	var body interruption
 	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {

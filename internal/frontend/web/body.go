@@ -15,7 +15,7 @@ type sessionList struct {
 	ReadOnly string    `json:"read_only,omitempty" jsonschema:"why the sessions can only be read here, and what changes them"`
 }
 
-// defaults are what a new session gets.
+// defaults are the settings of a new session.
 type defaults struct {
 	Dir        string `json:"dir" jsonschema:"the working directory"`
 	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
@@ -173,7 +173,7 @@ type interruption struct {
 	Hurry bool   `json:"hurry,omitempty" jsonschema:"give running calls no time to stop"`
 }
 
-// outcome is how a turn ended; it is empty if nothing was running.
+// outcome describes the end of a turn; it is empty if no turn was running.
 type outcome struct {
 	Turn    string        `json:"turn,omitempty"`
 	Outcome event.Outcome `json:"outcome,omitempty"`

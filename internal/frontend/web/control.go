@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 )
 
-// interrupt answers after the turn's terminal event, with how it ended (C10).
+// interrupt answers after the turn's terminal event, with the turn's outcome (C10).
 func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) error {
 	var body interruption
 	if err := s.decode(w, r, s.Limits.BodyBytes, &body); err != nil {

@@ -84,7 +84,7 @@ func TestInterruptBeforeTheInput(t *testing.T) {
 		}
 		answered <- a // room for one
 	}()
-	// Whichever of the two arrives first, the input's turn is told.
+	// In either order of arrival, the response has the turn of the input.
 	ask[object](b, "POST", session+"/inputs", object{"text": "hello", "input": "mine"}, 202)
 	a := <-answered
 	var o struct{ Turn, Outcome string }
@@ -125,8 +125,7 @@ func (b *harness) awaitApproval(session string) string {
 	return e.Data.(event.ApprovalRequested).Approval
 }
 
-// C16: two clients answer at once: one word counts, and the other client is
-// told which.
+// C16: two clients answer at the same time: one answer counts, and the other client learns which.
 func TestRacedApprovals(t *testing.T) {
 	for round := range 8 {
 		b, session, ran := asking(t)
@@ -170,7 +169,7 @@ func TestRacedApprovals(t *testing.T) {
 	}
 }
 
-// C16: an answer after the turn's end runs nothing and is told so.
+// C16: an answer after the turn's end runs nothing, and its response says so.
 func TestLateApproval(t *testing.T) {
 	b, session, ran := asking(t)
 	id := b.awaitApproval(session)
@@ -221,7 +220,7 @@ func TestAbortedApproval(t *testing.T) {
 	}
 }
 
-// What is asked about is there whole, or refused.
+// A question shows the whole call, or the call is refused.
 func TestApprovalIsWhole(t *testing.T) {
 	tools := []tool.Tool{act(t, func(context.Context) { t.Error("it ran") })}
 	b := serve(t, setup{tools: tools, model: script.New(

@@ -43,7 +43,7 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, limit int64, v a
 		}
 		return badBody(err)
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // what follows has bounds of its own
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // later reads have bounds of their own
 	return nil
 }
 

@@ -39,7 +39,7 @@ func TestDocumentHasTheRequests(t *testing.T) {
 	b.diff("requests", slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
 }
 
-// The document's examples do what it says.
+// The document's examples have the documented results.
 func TestDocumentedExamples(t *testing.T) {
 	b, session, ran := asking(t)
 	values := map[string]string{

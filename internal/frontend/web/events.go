@@ -86,8 +86,8 @@ func (c cursor) after(opening string) uint64 {
 	return c.number
 }
 
-// opening tells this opening of a session from others, here and in servers
-// that are gone: what could not be written gets lost with it.
+// opening returns a name of this opening of a session that no other opening has, here or in servers
+// that are gone: events that could not be written are lost with the opening.
 func (s *Server) opening(st event.State) string {
 	return s.boot + "-" + strconv.FormatUint(st.HostSeq, 10)
 }

@@ -137,7 +137,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// Everybody who watches is told that a session is closed, after its last event.
+// Every watcher of a session learns that it is closed, after its last event.
 func TestWatchersReceiveSessionClosed(t *testing.T) {
 	b := serve(t, setup{model: script.New().Otherwise(script.Stall())})
 	session := b.session("s")
@@ -170,8 +170,7 @@ func TestWatchersReceiveSessionClosed(t *testing.T) {
 	}
 }
 
-// More subscribers than allowed are told to come later; one that leaves makes
-// room.
+// Subscribers beyond the bound receive a request to come later; one that leaves makes room.
 func TestTooManySubscribers(t *testing.T) {
 	s := setup{}
 	s.limits.Subscribers = 1

@@ -13,7 +13,7 @@ const (
 	// the list of files is read again for a new search.
 	maxFound   = 20
 	staleDelay = 5 * time.Second
-	// maxWords bounds what is looked for, in bytes.
+	// maxWords bounds a search text, in bytes.
 	maxWords = 512
 )
 
@@ -22,9 +22,9 @@ type foundFiles struct {
 	Paths []string `json:"paths" jsonschema:"relative to the working directory, the best first; a directory ends with a slash"`
 }
 
-// folder lists the files of the working directory, once for all who look.
+// folder lists the files of the working directory, once for all clients.
 type folder struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	list   *files.List
 	readAt time.Time
 }

@@ -26,7 +26,7 @@ func FuzzBody(f *testing.F) {
 		s.limits.AnswerTimeout = time.Millisecond
 		b := &harness{T: t}
 		b.open(s)
-		defer func() { _ = b.host.Close(t.Context()) }() // what it holds is in memory
+		defer func() { _ = b.host.Close(t.Context()) }() // its sessions are in memory
 		session, err := b.host.Session(t.Context(), "s", b.config)
 		if err != nil {
 			t.Fatal(err)

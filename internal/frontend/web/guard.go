@@ -8,7 +8,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 )
 
-// ServeHTTP implements [http.Handler]: it lets in what may come in.
+// ServeHTTP implements [http.Handler]: it serves admitted requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	isAPI := strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/api" || r.URL.Path == metricsPath
 	protect(w.Header(), isAPI)
@@ -43,7 +43,7 @@ func protect(h http.Header, isAPI bool) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 }
 
-// admit refuses what does not come from a client of ours.
+// admit refuses requests with a wrong host, path, origin, method or token.
 func (s *Server) admit(r *http.Request, isAPI bool) error {
 	switch {
 	case !guard.Names{Names: s.Names, Exposed: s.Exposed}.Know(r.Host):

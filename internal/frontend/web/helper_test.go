@@ -28,8 +28,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// patience is how long a test waits for what must happen. It is never waited
-// out by a test that passes.
+// patience bounds the wait of a test for an event. A test that passes never waits that long.
 const patience = time.Minute
 
 const token = "a-token-that-nobody-can-guess"
@@ -43,13 +42,13 @@ type harness struct {
 	web    *web.Server
 	place  *guard.Place
 	stops  chan stdio.Stop
-	served chan error // what Serve returned
+	served chan error // result of Serve
 	api    document
 	http   *http.Client
 	base   string
 }
 
-// setup says what to serve; the zero value of each has a default.
+// setup configures the server; the zero value of each field has a default.
 type setup struct {
 	model    *script.Model
 	tools    []tool.Tool
@@ -151,15 +150,15 @@ func listenFor(t *testing.T, most int) (*guard.Place, error) {
 // unfinished checks sessions that are open.
 func unfinished() contract.Checker { return contract.Checker{Unfinished: true} }
 
-// answer is what the server said.
+// answer is the server's response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send makes a request with the token and checks that the answer is as the
-// description says. A body is JSON, of a string or of what is to be encoded.
+// send makes a request with the token and checks the response with the description. A body is a
+// string of JSON, or a value to encode.
 func (b *harness) send(method, path string, body any) answer {
 	b.Helper()
 	a, err := b.try(method, path, body)
@@ -223,7 +222,7 @@ func ask[T any](b *harness, method, path string, body any, status int) (out T) {
 	return out
 }
 
-// object is what an answer says.
+// object is the decoded body of a response.
 type object = map[string]any
 
 // session creates a session and returns its path.
@@ -245,8 +244,8 @@ func (m message) decode() (e event.Event, err error) {
 	return e, err
 }
 
-// connect opens a stream after the cursor; what it returns yields what comes,
-// heartbeats as messages without anything, until the stream ends.
+// connect opens a stream after the cursor; the returned sequence yields its messages, heartbeats as
+// empty messages, until the stream ends.
 func (b *harness) connect(ctx context.Context, session string, after uint64) (iter.Seq2[message, error], error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url(session+"/events"), nil)
 	if err != nil {
@@ -330,7 +329,7 @@ func (b *harness) watch(ctx context.Context, session string, after uint64) iter.
 	}
 }
 
-// until waits for the first event of which is says that it is the one.
+// until returns the first event for which is returns true.
 func (b *harness) until(session string, is func(event.Event) bool) event.Event {
 	b.Helper()
 	for e := range b.watch(b.Context(), session, 0) {

@@ -143,7 +143,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// What is no more than unusual is let in.
+// Requests that are only unusual are admitted.
 func TestUnusualRequests(t *testing.T) {
 	b := serve(t, setup{names: []string{"Box.example"}})
 	self := b.place.Addr().String()
@@ -170,15 +170,15 @@ func TestUnusualRequests(t *testing.T) {
 	}
 }
 
-// cookieOfBefore is what earlier versions gave a browser for the token.
+// cookieOfBefore returns the cookie that earlier versions gave a browser for the token.
 func cookieOfBefore() string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("settle cookie 1"))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Browsers send a cookie to every port of a host: a program there would learn
-// what lets it in here. So nothing sets one, and none lets anybody in.
+// Browsers send a cookie to every port of a host: a program there would learn the secret that
+// admits it here. So nothing sets a cookie, and no cookie admits anybody.
 func TestNoCookie(t *testing.T) {
 	b := serve(t, setup{})
 	_, port, err := net.SplitHostPort(b.place.Addr().String())
@@ -203,7 +203,7 @@ func TestNoCookie(t *testing.T) {
 	b.refused("a cookie of before", a, http.StatusUnauthorized)
 }
 
-// Nothing that a browser could be made to do with an answer is left open.
+// The headers of a response forbid a browser everything that the response does not need.
 func TestSecurityHeaders(t *testing.T) {
 	b := serve(t, setup{})
 	for _, path := range []string{"/", "/nothing", "/api/sessions", "/api/nothing"} {
@@ -363,7 +363,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Connections beyond the most are closed; those that there are go on.
+// Connections beyond the bound are closed; earlier ones go on.
 func TestTooManyConnections(t *testing.T) {
 	place, err := listenFor(t, 2)
 	if err != nil {

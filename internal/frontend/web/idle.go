@@ -41,7 +41,7 @@ func (w *watchers) watched(session string) bool {
 	return lately || w.of[session] > 0
 }
 
-// forget drops what is known of those who left before then.
+// forget drops the records of clients that left before a time.
 func (w *watchers) forget(before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Server) closeIdle(ctx context.Context) {
 		since := time.Now().Add(-s.Limits.SessionIdleTimeout)
 		s.watchers.forget(since)
 		if s.DataDir == "" {
-			continue // what is in memory would be lost
+			continue // a session in memory would be lost
 		}
 		for _, session := range s.Host.Sessions() {
 			if s.watchers.watched(session.ID()) {

@@ -11,9 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Sessions that nobody uses are closed, and opened again by whoever wants
-// something of them; not those that somebody watches, or whose call waits for a
-// person's word.
+// Unused sessions are closed, and opened again at the next request; sessions with a watcher or a
+// call that waits for a person stay open.
 func TestIdleSessionsAreClosed(t *testing.T) {
 	s := setup{dir: t.TempDir(), model: script.New().Otherwise(script.Text("done"))}
 	s.limits.SessionIdleTimeout = 10 * time.Minute

@@ -42,7 +42,7 @@ func expanded(session *settle.Session) []settle.InputOption {
 	return nil
 }
 
-// modes are what an input may do while a turn runs.
+// modes returns the modes of an input that arrives while a turn runs.
 func modes() []event.Mode { return []event.Mode{event.Queue, event.Steer, event.Replace} }
 
 // mediaTypes returns the media types of images that models accept.
@@ -50,7 +50,7 @@ func mediaTypes() []mediaType {
 	return []mediaType{"image/png", "image/jpeg", "image/gif", "image/webp"}
 }
 
-// longestInputID is what a session takes, in bytes.
+// longestInputID is the maximum length of an input's ID, in bytes.
 const longestInputID = 128
 
 func (in newInput) options(by string) ([]settle.InputOption, error) {

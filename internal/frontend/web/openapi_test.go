@@ -57,7 +57,7 @@ func (d document) find(method, path string) (operation, bool) {
 	return operation{}, false
 }
 
-// check reports what an answer has that is not described.
+// check reports the undescribed parts of a response.
 func (d document) check(method, path string, a answer) error {
 	o, ok := d.find(method, path)
 	if !ok {
@@ -156,7 +156,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// What a schema allows is what is taken, and what it forbids is refused.
+// TestDescribedBodies: the server accepts the bodies that a schema allows, and refuses all others.
 func TestDescribedBodies(t *testing.T) {
 	b := serve(t, setup{})
 	session := b.session("s")

@@ -31,7 +31,7 @@ type holder struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// Error makes a problem what a handler returns.
+// Error implements [error], so that a handler can return a problem.
 func (p *problem) Error() string { return p.Detail }
 
 const problemType = "urn:settle:problem:"

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// What a client is told of an input that was not accepted is what is known of it.
+// TestInputsThatAreRefused: the error of a refused input states only facts that the server knows.
 func TestInputsThatAreRefused(t *testing.T) {
 	for words, tt := range map[string]struct {
 		err    error

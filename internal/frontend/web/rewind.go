@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/disk/changes"
 )
 
-// rewindPlan is what going back to before an input would do to files.
+// rewindPlan has the file changes that a rewind to before an input would make.
 type rewindPlan struct {
 	Turn      string        `json:"turn" jsonschema:"the turn that the input began"`
 	Input     string        `json:"input" jsonschema:"the text of the input"`
@@ -35,13 +35,13 @@ type rewindOther struct {
 	Why  string               `json:"why,omitempty" jsonschema:"why settle could not record what it changed"`
 }
 
-// newRewind asks to go back.
+// newRewind requests a rewind.
 type newRewind struct {
 	Input     string `json:"input,omitempty" jsonschema:"id of the input, or of its turn; default: the last one"`
 	KeepFiles bool   `json:"keep_files,omitempty" jsonschema:"leave the files as they are"`
 }
 
-// rewound is what came of it.
+// rewound is the result of a rewind.
 type rewound struct {
 	ID       string   `json:"id" jsonschema:"of the copy"`
 	Restored []string `json:"restored" jsonschema:"paths of the files that were changed"`

@@ -18,8 +18,8 @@ type route struct {
 	headers      map[string]string
 	status       int
 	answer       any    // zero value; nil for none
-	media        string // of an answer that is no JSON
-	problems     []int  // beside those that every request may get
+	media        string // of an answer that is not JSON
+	problems     []int  // besides the problems that every request can have
 	handle       func(*Server, http.ResponseWriter, *http.Request) error
 }
 

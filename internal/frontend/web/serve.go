@@ -19,10 +19,10 @@ const (
 	drainTimeout = time.Second
 )
 
-// Serve answers requests until a stop arrives. Then it ends all sessions of the host: the
-// turns end, subscribers receive the endings, and waiting requests receive their outcome.
-// It returns an error that names what did not end in time. A second stop ends the grace
-// of running calls; after a third one, Serve waits for nothing.
+// Serve answers requests until a stop arrives. Then it ends all sessions of the host: the turns
+// end, subscribers receive the endings, and waiting requests receive their outcome. It returns an
+// error that names the work that did not end in time. A second stop ends the grace of running
+// calls; after a third one, Serve waits for nothing.
 func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
@@ -38,8 +38,8 @@ func (s *Server) Serve(l net.Listener, stops <-chan stdio.Stop) error {
 	})
 }
 
-// ServeArchive answers requests until a stop comes. It ends nothing: what the archive
-// has runs elsewhere.
+// ServeArchive answers requests until a stop arrives. It ends nothing: the sessions of the archive
+// run elsewhere.
 func (s *Server) ServeArchive(l net.Listener, stops <-chan stdio.Stop) error {
 	return guard.Serve(l, s.httpServer(), stdio.Shutdown{
 		Close:   func(context.Context, event.Reason, string) error { return nil },

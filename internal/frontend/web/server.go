@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/metrics"
 )
 
-// Options say what to serve.
+// Options configure a server.
 type Options struct {
 	// Host has the sessions, and Config is how each of them works.
 	Host   *settle.Host
@@ -28,8 +28,9 @@ type Options struct {
 	// Ceiling is the permission that the user configured, which no client exceeds;
 	// empty if there is none.
 	Ceiling settle.Permission
-	// DataDir is where sessions are that are not open; "" if none are kept. FindsDataDir reports that
-	// settle finds it without a flag or variable, so that shown commands need none.
+	// DataDir is the directory with the sessions that are not open; "" if none are stored.
+	// FindsDataDir reports that settle finds it without a flag or variable, so that shown commands
+	// need none.
 	DataDir      string
 	FindsDataDir bool
 	// WorkDir is the host's working directory, absolute.
@@ -38,23 +39,23 @@ type Options struct {
 	Model string
 	// Version is the program's.
 	Version string
-	// Token is what clients have to know.
+	// Token is the secret that clients must present.
 	Token string
 	// Names are host names that clients can use for this machine, besides the names of
 	// the loopback interface.
 	Names []string
-	// Exposed says that the address is not a loopback one: clients may also
-	// call it by any IP address.
+	// Exposed reports that the address is not a loopback address: clients can also call it by any
+	// IP address.
 	Exposed bool
-	// TLS, if set, is what connections are encrypted with.
+	// TLS, if set, encrypts the connections.
 	TLS *tls.Config
-	// Take says that the host ends other processes that have a session.
+	// Take reports that the host ends other processes that hold a requested session.
 	Take bool
 	// Plugins lists the user's plugins, as they are now; nil for none.
 	Plugins func() []Plugin
-	// Page serves what is not under /api/; nil for a placeholder.
+	// Page serves all paths outside of /api/; nil for a placeholder.
 	Page http.Handler
-	// Mask masks secrets in what goes to clients and logs beside events.
+	// Mask masks secrets in texts other than events that go to clients and logs.
 	Mask func(string) string
 	// Meter, if set, is the Host's observer, which /metrics shows.
 	Meter  *metrics.Meter
@@ -62,7 +63,7 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound what clients may use; the zero value of each has a default.
+// Limits bound the resources of clients; the zero value of each has a default.
 type Limits struct {
 	guard.Limits
 	// Connections, Subscribers and LargeBodies are maximum numbers at a time; LargeBodies
@@ -100,7 +101,7 @@ type Server struct {
 	watchers    watchers
 	overrides   overrides
 	folder      folder
-	boot        string // tells this server from an earlier one
+	boot        string // distinguishes this server from an earlier one
 	kept        *catalogue.Shelf
 	openAPI     []byte
 
@@ -145,8 +146,8 @@ func (s *Server) mask(text string) string {
 	return s.Mask(text)
 }
 
-// httpServer returns what serves connections, with every timeout set. Handlers
-// that take longer move their connection's deadlines.
+// httpServer returns the server of connections, with every timeout set. Handlers that take longer
+// move their connection's deadlines.
 func (s *Server) httpServer() *http.Server {
 	server := s.Limits.Server(s, s.Logger)
 	server.TLSConfig, server.WriteTimeout = s.TLS, s.Limits.BodyTimeout+s.Limits.AnswerTimeout+s.Limits.WriteTimeout

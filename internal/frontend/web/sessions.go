@@ -30,7 +30,7 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 		}
 		s.keepPolicy(session)
 		closing := session.Close(ctx)
-		if ctx.Err() != nil { // else what did not end has been recorded, or cannot be
+		if ctx.Err() != nil { // else the unended work has been recorded, or cannot be
 			return closing
 		}
 	}
@@ -148,7 +148,8 @@ func (s *Server) children(list []childEntry, id string, depth int) []childEntry 
 	return list
 }
 
-// ending is how the last turn ended, if it has.
+// ending returns the outcome and the reason of the last turn's end; both are empty if it has not
+// ended.
 func ending(st event.State) (event.Outcome, event.Reason) {
 	if n := len(st.Turns); n > 0 && st.Turns[n-1].Cause != nil {
 		return st.Turns[n-1].Cause.Outcome, st.Turns[n-1].Cause.Reason
@@ -209,8 +210,8 @@ func (s *Server) snapshotOf(session *settle.Session, st event.State) snapshot {
 	return out
 }
 
-// keptSnapshot describes a session that is not open here. Whether what its log
-// leaves open still runs is not known.
+// keptSnapshot describes a session that is not open here. It is not known whether processes that
+// its log leaves open still run.
 func (s *Server) keptSnapshot(st event.State, id string) snapshot {
 	out := s.snapshotOf(nil, st)
 	out.ID, out.State, out.Turn, out.Model, out.Approvals, out.Jobs = id, store.Closed, "", "", []approval{}, []job{}
@@ -248,7 +249,8 @@ func (s *Server) hostElsewhere(id string, st event.State) *otherHost {
 	return out
 }
 
-// refusesDir says why no input is taken for a session of another directory.
+// refusesDir returns the reason why the server takes no input for a session of another directory;
+// "" if it takes inputs.
 func (s *Server) refusesDir(id, dir string) string {
 	if dir == "" || dir == s.WorkDir {
 		return ""
@@ -343,14 +345,15 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// closedElsewhere returns nil if a session that is not open here is what it is
-// to be, and otherwise says who has it.
+// closedElsewhere returns nil if no other process holds a session that is not open here, and a
+// [journal.HeldError] with the holder if one does. It also returns errors of reading the session
+// and its lock.
 func (s *Server) closedElsewhere(ctx context.Context, id string) error {
 	if _, err := s.kept.WorkDir(ctx, id); err != nil {
 		return err
 	}
 	if free, err := journal.Free(s.DataDir, id); free || err != nil {
-		return nil //nolint:nilerr // where locks cannot be seen, nothing says that it is open
+		return nil //nolint:nilerr // if locks cannot be seen, nothing indicates that the session is open
 	}
 	holder, err := journal.Holder(s.DataDir, id)
 	if err != nil {

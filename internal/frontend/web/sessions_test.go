@@ -81,8 +81,8 @@ func TestList(t *testing.T) {
 	)
 }
 
-// The list has the child agents of an open session with theirs, marks sessions in which
-// nothing was done, and says what a new session gets.
+// The list has the child agents of an open session under it, marks sessions without work, and has
+// the settings of a new session.
 func TestListHasChildrenAndDefaults(t *testing.T) {
 	dir := t.TempDir()
 	b := serve(t, setup{dir: dir})
@@ -280,8 +280,8 @@ func TestBadSessionIDs(t *testing.T) {
 	}
 }
 
-// A session whose host died is opened by whoever comes back to watch it: what
-// was cut has ended, and is seen to have (C1, C2). One that somebody holds is not.
+// A session whose host died is opened when a client watches it again: its open entities are ended,
+// which the client sees (C1, C2). A session that another process holds is not opened.
 func TestWatchingEndsWhatADeadHostLeft(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	left := func(id string) *journal.Log {

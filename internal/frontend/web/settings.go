@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/model/catalog"
 )
 
-// settings are how a session works. Those that a request leaves out stay.
+// settings are the settings of a session. A request leaves a setting unchanged by leaving it out.
 type settings struct {
 	Model      *string `json:"model,omitempty" jsonschema:"as PROVIDER/NAME; empty is the configured one"`
 	Effort     *string `json:"effort,omitempty" jsonschema:"how much the model thinks; empty leaves that to it"`
@@ -26,7 +26,7 @@ type inForce struct {
 	Model      string `json:"model" jsonschema:"as PROVIDER/NAME"`
 	Effort     string `json:"effort" jsonschema:"empty leaves it to the model"`
 	Permission string `json:"permission"`
-	// Words are those of the terminal.
+	// Words describe the permission as the terminal does.
 	Words string `json:"permission_words" jsonschema:"the permission in words"`
 }
 
@@ -188,7 +188,7 @@ func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// mode is the one that a client wants; nil if it wants none.
+// mode returns the permission mode that a client requests; nil if it requests none.
 func (s *Server) mode(name *string) (*assemble.Mode, error) {
 	if name == nil {
 		return nil, nil

@@ -134,7 +134,7 @@ func TestSettings(t *testing.T) {
 	}
 	want := object{"model": "chat/two", "permission": "read-only", "words": refuses}
 	b.diff("the session", want, seen())
-	// One that is closed meanwhile is opened with what was chosen.
+	// A session that is closed meanwhile is opened with the chosen settings.
 	ask[object](b, "DELETE", session, nil, 204)
 	ask[object](b, "POST", "/api/sessions", object{"id": "first"}, 201)
 	b.diff("opened again", want, seen())
@@ -236,7 +236,7 @@ func TestPlugins(t *testing.T) {
 	b.diff("none", object{"plugins": []any{}}, ask[object](serve(t, setup{}), "GET", "/api/plugins", nil, 200))
 }
 
-// A client may only tighten what the user configured (DESIGN.md, section 9).
+// A client can only tighten the user's configuration (DESIGN.md, section 9).
 func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	b := adjustable(t, "ask")
 	session := b.session("first")
@@ -263,7 +263,7 @@ func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	}
 }
 
-// What cannot be changed says so.
+// The response to a change of fixed settings states that they are fixed.
 func TestFixedSettings(t *testing.T) {
 	b := serve(t, setup{})
 	session := b.session("first")

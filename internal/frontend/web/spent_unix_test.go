@@ -14,9 +14,9 @@ import (
 	"github.com/settle-agent/settle/event/contract"
 )
 
-// A log that cannot be written makes a session useless, but only until it can
-// be written again. What a client saw of it meanwhile is not mistaken for what
-// came to be written (C17, C20).
+// A log that cannot be written makes a session useless, but only until it can be written again. The
+// events that a client saw meanwhile are not mistaken for the events that were written later (C17,
+// C20).
 func TestALogThatFailedIsOpenedAnew(t *testing.T) {
 	dir := t.TempDir()
 	b := serve(t, setup{dir: dir})
@@ -52,7 +52,7 @@ func TestALogThatFailedIsOpenedAnew(t *testing.T) {
 	if err := os.Rename(elsewhere, logs); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // so that the log grows beyond what was lost
+	for range 3 { // so that the log grows beyond the lost events
 		b.input(session, "again")
 	}
 	b.until(session, func(e event.Event) bool { return e.Terminal() && e.Turn == "t000004" })

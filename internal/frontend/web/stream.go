@@ -19,7 +19,7 @@ type patient struct {
 	control  *http.ResponseController
 	timeout  time.Duration
 	deadline time.Time
-	// strict says that a deadline ends the response also between writes, as
+	// strict reports that a deadline ends the response also between writes, as
 	// HTTP/2 has it.
 	strict bool
 	buf    []byte
@@ -47,7 +47,7 @@ func (p *patient) rest() {
 	}
 }
 
-// keptBuffer is what a buffer may keep between writes.
+// keptBuffer is the maximum capacity that a buffer keeps between writes, in bytes.
 const keptBuffer = 16 << 10
 
 func (p *patient) write() error {
@@ -76,14 +76,14 @@ type stream struct {
 	// opening is the opening of the session; empty if only written events are sent.
 	opening string
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	out   *patient
 	ended bool // nothing is written any more
 	last  time.Time
 	beat  *time.Timer
 }
 
-// reconnectDelay is what a client waits before it comes again.
+// reconnectDelay is the delay after which a client reconnects.
 const reconnectDelay = 2 * time.Second
 
 // newStream begins the response. The context ends when the client is gone.
@@ -107,7 +107,7 @@ func (s *Server) newStream(w http.ResponseWriter, r *http.Request, opening strin
 	return st, ctx
 }
 
-// send writes what is in the buffer, and reports whether the client is there.
+// send writes the buffer, and reports whether the client is connected.
 func (st *stream) send(now bool) bool {
 	if st.ended {
 		return false
@@ -138,14 +138,14 @@ func (st *stream) event(e event.Event, now bool) bool {
 	b = append(b, "\nevent: event\ndata: "...)
 	b, err := e.AppendJSON(b)
 	if err != nil {
-		st.ended = true // it was read from a log that could only hold what can be encoded
+		st.ended = true // the event comes from a log, which holds only events that can be encoded
 		return false
 	}
 	st.out.buf = append(b, "\n\n"...)
 	return st.send(now)
 }
 
-// position is where a session's log ends.
+// position is the position of the last event of a session's log.
 type position struct {
 	Seq uint64 `json:"seq"`
 }
@@ -164,7 +164,7 @@ func (st *stream) say(name string, data any) {
 	st.send(true)
 }
 
-// fail says why there are no more events.
+// fail sends the reason why there are no more events.
 func (st *stream) fail(s *Server, err error) {
 	p := *problemOf(err)
 	p.Detail = s.mask(p.Detail)

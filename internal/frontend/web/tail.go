@@ -10,11 +10,12 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// tail says how to read the last turns of a session without those before them.
+// tail has the data to read the last turns of a session without the turns before them.
 type tail struct {
 	After   uint64 `json:"after" jsonschema:"the turns are the events after this one; 0 for all"`
 	Earlier int    `json:"earlier" jsonschema:"how many turns come before"`
-	// Context from before the events; empty where there is none.
+	// Opened, Created, Inputs and Jobs come from the events before; they are empty if there are
+	// none.
 	Opened  json.RawMessage `json:"opened,omitempty" jsonschema:"the data of session.opened"`
 	Created time.Time       `json:"created"`
 	Inputs  []tailInput     `json:"inputs" jsonschema:"inputs that were possibly accepted earlier"`

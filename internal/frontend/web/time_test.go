@@ -99,7 +99,7 @@ func TestHeartbeats(t *testing.T) {
 				b.input(session, "hello") // puts the heartbeat off
 			case 5:
 				cancel()
-				// The first says when to reconnect.
+				// The first message has the delay of reconnects.
 				b.diff("messages", []string{"0s", "15s", "30s", "event40s", "55s"}, got)
 				return
 			}
@@ -227,8 +227,8 @@ func TestSlowloris(t *testing.T) {
 	}
 }
 
-// What is waited for has a bound: an input that does not come is not waited
-// for for ever, and is not interrupted when it comes later.
+// Waits are bounded: an input that does not come is not waited for forever, and is not interrupted
+// when it comes later.
 func TestAnswerTimeout(t *testing.T) {
 	virtually(t, setup{}, func(b *harness, _ *pipes) {
 		session := b.session("s")
@@ -289,8 +289,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// What does not stop is named after eight seconds, or at once at the third
-// stop.
+// Work that does not stop is named after eight seconds, or at once at the third stop.
 func TestStopsThatAreNotHeard(t *testing.T) {
 	for stops, within := range map[int]time.Duration{1: 9 * time.Second, 3: time.Second} {
 		s := setup{config: func(c *settle.SessionConfig) {

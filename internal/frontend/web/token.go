@@ -6,16 +6,16 @@ import (
 	"github.com/settle-agent/settle/internal/client/guard"
 )
 
-// Who says, in events, what kind of client asked.
+// The kinds of clients, as events name them.
 const (
 	byPage = "web"
 	byAPI  = "api"
 )
 
-// clientHeader is how the page says that it is the page. It grants nothing.
+// clientHeader is the header by which the page identifies itself. It grants nothing.
 const clientHeader = "Settle-Client"
 
-// client returns what kind of client asks.
+// client returns the kind of the client.
 func client(r *http.Request) string {
 	if r.Header.Get(clientHeader) == byPage {
 		return byPage

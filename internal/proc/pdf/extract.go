@@ -33,7 +33,7 @@ const (
 	extractorName = "settle-pdf-extractor"
 )
 
-// Extracted is what was read of a PDF.
+// Extracted is the text and the page count of a PDF.
 type Extracted struct {
 	// Pages is the number of pages in the file, 0 if it is unknown.
 	Pages int `json:"pages,omitempty"`
@@ -44,7 +44,7 @@ type Extracted struct {
 	Encrypted bool `json:"encrypted,omitempty"`
 	// Unreadable counts the pages of Text whose contents the parser did not understand.
 	Unreadable int `json:"unreadable,omitempty"`
-	// Problem says why Text is empty, or ends before the last requested page.
+	// Problem is the reason why Text is empty, or ends before the last requested page.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// parseTimeout is the time after which the extractor returns what it has.
+	// parseTimeout is the time after which the extractor returns the text so far.
 	parseTimeout = 6 * time.Second
 	// maxMemory bounds the heap of the extractor in bytes.
 	maxMemory = 512 << 20
@@ -104,7 +104,7 @@ func read(data []byte, from, limit int, deadline time.Time) (out Extracted) {
 	return out
 }
 
-// uncounted says that the tree of pages was cut after so many.
+// uncounted reports that the tree of pages was cut after so many.
 func uncounted(pages int) string {
 	return fmt.Sprintf("it has more pages than the %d that settle counts", pages)
 }

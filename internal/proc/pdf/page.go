@@ -27,7 +27,7 @@ func pageText(runs []run) string {
 	return tidy(out.String())
 }
 
-// separator returns what stands between two strings.
+// separator returns the text between two strings.
 func separator(last, r *run) string {
 	size := math.Max(r.size, last.size)
 	if !(size > 0) {

@@ -25,8 +25,8 @@ func readConfig(config string) (list []variable, dir string) {
 	return lenient(string(data)), filepath.Dir(config)
 }
 
-// Given returns the configurations of git that an environment contains: those of
-// GIT_CONFIG_COUNT and GIT_CONFIG_PARAMETERS. They stand among the paths of configurations.
+// Given returns the git configurations in the variables GIT_CONFIG_COUNT and GIT_CONFIG_PARAMETERS
+// of an environment. They stand among the paths of configurations.
 func Given(env []string) (configs []string) {
 	values := map[string]string{}
 	for _, entry := range env {
@@ -35,7 +35,7 @@ func Given(env []string) (configs []string) {
 		}
 	}
 	var text strings.Builder
-	count, _ := strconv.Atoi(values["GIT_CONFIG_COUNT"]) // git refuses what is no number
+	count, _ := strconv.Atoi(values["GIT_CONFIG_COUNT"]) // git refuses a value that is not a number
 	for n := range min(count, maxGiven) {
 		suffix := strconv.Itoa(n)
 		text.WriteString(given(values["GIT_CONFIG_KEY_"+suffix], values["GIT_CONFIG_VALUE_"+suffix]))

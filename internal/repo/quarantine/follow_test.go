@@ -22,7 +22,7 @@ func TestGuardFollowsPathsAsGitDoes(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		files map[string]string
-		want  string // what is moved aside; "" for nothing
+		want  string // expected path that is moved aside; "" for none
 	}{
 		"up through a link":       {pointer("../deep/L/../../.." + cache + "/.git"), "n/.git"},
 		"NUL":                     {pointer(cache + "/.git\x00/../../../../../../../../.." + dir + "/n/x"), "n/.git"},

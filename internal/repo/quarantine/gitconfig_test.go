@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What settle reads from a configuration is what git reads.
+// TestLenientReadsAsGitDoes: settle reads the same values from a configuration as git.
 func TestLenientReadsAsGitDoes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -65,7 +65,7 @@ func checkReading(t *testing.T, git, text string) {
 	}
 }
 
-// What settle reads from an environment is what git reads.
+// TestGivenReadsAsGitDoes: settle reads the same configuration from an environment as git.
 func TestGivenReadsAsGitDoes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	for _, env := range [][]string{

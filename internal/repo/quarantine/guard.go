@@ -35,12 +35,12 @@ type Area struct {
 	// of [Given], and Home is the user's home directory.
 	Configs []string
 	Home    string
-	// Unjudged, if set in the area of the first command, describes what no guard has judged.
+	// Unjudged, if set in the area of the first command, describes files that no guard has judged.
 	Unjudged *Unjudged
 }
 
-// IsShared reports whether everybody may make files in a folder, as in /tmp: the files there
-// are not only this user's, and are left alone.
+// IsShared reports whether every user may make files in a folder, as in /tmp: the files there are
+// not only this user's, and are left alone.
 func IsShared(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&os.ModeSticky != 0 && info.Mode().Perm()&0o002 != 0
@@ -73,8 +73,8 @@ func (f Finding) String() string {
 // maxSpelled bounds the bytes of a name in a finding.
 const maxSpelled = 600
 
-// spelled spells out what a terminal or a reader would not show as it is: a command chose
-// the names.
+// spelled spells out characters that a terminal or a reader would not show: a command chose the
+// names.
 func spelled(text string) string {
 	if len(text) > maxSpelled {
 		text = text[:maxSpelled/2] + " … " + text[len(text)-maxSpelled/2:]
@@ -242,9 +242,9 @@ func (g *Guard) Check(ctx context.Context) []Finding {
 	return g.take()
 }
 
-// Unsettled reports whether a running sandboxed command, or one whose changes nobody has
-// judged, could have changed what git finds at some paths. No path stands for a repository
-// that is not known.
+// Unsettled reports whether a running sandboxed command, or one whose changes are not judged, could
+// have changed the files that git finds at some paths. No path stands for a repository that is not
+// known.
 func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 	if err := g.acquire(ctx); err != nil {
 		return true
@@ -334,7 +334,7 @@ func (g *Guard) extend(a Area) (fresh []string) {
 			if is, err := os.Stat(path); err == nil && os.SameFile(is, identity(root)) {
 				continue
 			}
-			g.forget([]string{path}) // somebody has made it anew
+			g.forget([]string{path}) // the folder was made again
 		}
 		root, err := os.OpenRoot(path)
 		if err != nil {
@@ -494,7 +494,7 @@ func (g *Guard) faults(path string, r *record) []fault {
 	dir, err := g.open(base, r.rel)
 	switch {
 	case exchanged(err):
-		return nil // the next look inspects what is there then
+		return nil // the next look inspects the new entry
 	case err != nil:
 		r.inspected = identity(parent)
 		return []fault{{"", "it cannot be looked at: " + err.Error(), "unreadable"}}

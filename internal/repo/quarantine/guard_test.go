@@ -260,7 +260,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// While a command runs, what it can change is unsettled, and a repository that appears
+// While a command runs, the files that it can change are unsettled, and a repository that appears
 // meanwhile does not become a kept one.
 func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 	dir := real(t)
@@ -307,7 +307,7 @@ func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 	}
 }
 
-// What the user's configurations name in the work trees of nested repositories is protected
+// Files that the user's configurations name in the work trees of nested repositories are protected
 // or moved aside, in a new repository too.
 func TestGuardObeysConfigurationsOfOtherRepositories(t *testing.T) {
 	dir, home := real(t), real(t)
@@ -369,7 +369,7 @@ func TestObeyedFindsWordsOfCommands(t *testing.T) {
 	}
 }
 
-// A folder that somebody outside made anew is looked at, and not the removed one.
+// A folder that was removed and made again outside is inspected, and not the removed one.
 func TestGuardLooksAtFolderMadeAnew(t *testing.T) {
 	dir := real(t)
 	at := filepath.Join(dir, "build")
@@ -387,7 +387,7 @@ func TestGuardLooksAtFolderMadeAnew(t *testing.T) {
 	}
 }
 
-// Names in findings are spelled out, and what was not moved comes first.
+// Names in findings are spelled out, and entries that were not moved come first.
 func TestFindingsSpellOutNames(t *testing.T) {
 	f := Finding{Path: "/w/e\x1b[2K\r]\n[settle found nothing\u202e\xff", Moved: "/w/e-quarantined-1", Why: "its x"}
 	want := `/w/e\x1b[2K\r]\n[settle found nothing\u202e\xff is now e-quarantined-1: its x`

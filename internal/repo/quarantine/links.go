@@ -14,9 +14,9 @@ import (
 // maxLinks bounds the links that a path is followed through, as the kernel does.
 const maxLinks = 40
 
-// link is a link below a base that leads, or can be made to lead, to a folder that
-// commands can change and that the guard does not look at. A repository there is judged by
-// nobody, and the user reaches it through the link.
+// link is a link below a base that leads, or can be made to lead, to a folder that commands can
+// change and that the guard does not look at. No guard judges a repository there, and the user
+// reaches it through the link.
 type link struct {
 	base, rel  string
 	trusted    string // the target of the user's link

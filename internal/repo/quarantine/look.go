@@ -49,7 +49,7 @@ var (
 // look is one pass over the files that commands can change. A bound or its call can end it
 // early.
 type look struct {
-	ctx       context.Context //nolint:containedctx // it is that of one call, which the look ends with
+	ctx       context.Context //nolint:containedctx // the context of the look's call
 	closing   <-chan struct{}
 	folders   int   // number of folders that it can still read
 	endReason error // reason of an early end; nil for none
@@ -157,7 +157,8 @@ func (g *Guard) report(f Finding) {
 		slices.DeleteFunc(g.findings, func(known Finding) bool { return known.look != "" })...)
 }
 
-// urgency orders findings: first about the look itself, then what git would still obey.
+// urgency orders findings: first findings about the look itself, then files that git would still
+// obey.
 func (f Finding) urgency() int {
 	switch {
 	case f.look != "":

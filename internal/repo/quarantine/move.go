@@ -21,8 +21,8 @@ import (
 // errExchanged means that a folder is not the inspected one any more.
 var errExchanged = errors.New("it was exchanged while settle looked at it")
 
-// exchanged reports whether an error is the sign of a path that changed meanwhile. The next
-// look judges what is there then.
+// exchanged reports whether an error indicates that a path changed meanwhile. The next look judges
+// the new entry.
 func exchanged(err error) bool {
 	var changed *disk.ChangedError
 	return errors.As(err, &changed) || errors.Is(err, errExchanged) || errors.Is(err, fs.ErrNotExist) ||
@@ -174,7 +174,7 @@ func (g *Guard) inspected(r *record, f fault, rel string) (*os.Root, string, err
 	return dir, rel, nil
 }
 
-// emptyInstead empties what cannot be moved aside, and says so in the finding.
+// emptyInstead empties an entry that cannot be moved aside, and reports that in the finding.
 func (g *Guard) emptyInstead(dir *os.Root, rel string, finding *Finding, why error) {
 	finding.Why += fmt.Sprintf("; it could not be moved aside (%v)", why)
 	parent, err := g.open(dir, filepath.Dir(rel))

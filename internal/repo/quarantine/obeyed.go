@@ -165,8 +165,8 @@ func Unread(configs []string, top, home string) (list []string) {
 	return list
 }
 
-// unread reports whether the value starts a program that runs what other files say, or has
-// a path with a variable or a pattern that leads to no file.
+// unread reports whether the value starts a program that runs the content of other files, or has a
+// path with a variable or a pattern that leads to no file.
 func (v variable) unread(dir, top, home string) bool {
 	if v.isPath() { // of another user, or of git's installation
 		return strings.HasPrefix(v.value, "%(") || strings.HasPrefix(v.value, "~") && !strings.HasPrefix(v.value, "~/")
@@ -242,7 +242,7 @@ func (g *Guard) inTree(path string) bool {
 	return g.looked(path) && !slices.Contains(g.area.Look, path)
 }
 
-// moveNewObeyed moves aside what the user's own configurations name in the work trees of
+// moveNewObeyed moves folders aside that the user's own configurations name in the work trees of
 // new repositories, such as a relative core.hooksPath.
 func (g *Guard) moveNewObeyed() {
 	for path, r := range g.known {

@@ -50,7 +50,7 @@ func asUser(t *testing.T, dir string, f func()) {
 	<-done
 }
 
-// A command takes away the right to change a folder: settle takes it back, and what it
+// A command removes the permission to change a folder: settle restores it, and an entry that it
 // cannot move aside never counts as the user's.
 func TestGuardRegainsRights(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestGuardEmptiesWhatItCannotMove(t *testing.T) {
 	}
 	_ = g.Check(t.Context())
 	g.Leave()
-	enter(t, g, dir) // nobody runs: what is there would be the user's
+	enter(t, g, dir) // no command runs: present files would be the user's
 	if r := g.known[filepath.Dir(config)]; r == nil || r.trusted["config core.fsmonitor=evil"] {
 		t.Errorf("%+v", r)
 	}

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Unjudged describes what no guard has judged: a sandboxed command of an earlier session ran
+// Unjudged describes files that no guard has judged: a sandboxed command of an earlier session ran
 // on after its guard had ended, or settle was killed.
 type Unjudged struct {
-	// Since is the time of the last look; what changed later can be the command's or the
-	// user's.
+	// Since is the time of the last look; later changes can be the command's or the user's.
 	Since time.Time
 	// Absent are the paths that were absent then and that git would run or obey.
 	Absent []string
@@ -26,7 +25,7 @@ func (g *Guard) Judged() (complete, idle bool) {
 	return g.cutReason == nil, g.running == 0
 }
 
-// suspect names what can be the work of an earlier session's command.
+// suspect names files that can be the work of an earlier session's command.
 func (g *Guard) suspect(u *Unjudged) {
 	if u == nil {
 		return

@@ -40,7 +40,7 @@ func (g *Guard) descend(up *folder, name string) {
 		return
 	}
 	if info, err := g.bases[up.base].Lstat(rel); err != nil || !info.IsDir() {
-		return // it is gone, or a link
+		return // the folder is gone, or a link
 	}
 	dir, err := g.open(g.bases[up.base], rel)
 	if err != nil {

@@ -63,7 +63,7 @@ func (g *Guard) watched(file *os.File, f *folder) {
 	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()),
 		unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
 	if err == nil && len(w.folders) < w.most {
-		w.folders[int32(wd)] = f //nolint:gosec // what the kernel gave
+		w.folders[int32(wd)] = f //nolint:gosec // the value comes from the kernel
 		return
 	}
 	_ = w.close()
@@ -110,7 +110,7 @@ func (w *watcher) read(g *Guard) (all bool) {
 	}
 }
 
-// changeTime is when the inode changed; no process can set it.
+// changeTime returns the time of the inode's last change; no process can set it.
 func changeTime(info os.FileInfo) time.Time {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(stat.Ctim.Unix())

@@ -2,7 +2,8 @@ package keymap
 
 import "slices"
 
-// Place is where a key has its action. A key has at most one action in each place.
+// Place is a part of the terminal in which a key has an action. A key has at most one action in
+// each place.
 type Place string
 
 // The places.

@@ -5,8 +5,8 @@
 //	                                     ├─► Map: key ─► action, action ─► keys
 //	keys of [terminal.keys] ─────────────┘
 //
-// Package config reads [terminal.keys] and reports errors; package tui asks the Map for the
-// action of each key. The names of keys are those of package terminal, such as "ctrl+t".
+// Package config reads [terminal.keys] and reports errors; package tui asks the Map for the action
+// of each key. Package terminal defines the names of keys, such as "ctrl+t".
 //
 // Files:
 //

@@ -17,7 +17,7 @@ type Map struct {
 	table  *table
 }
 
-// table is what a preset and the user's keys amount to.
+// table combines a preset and the user's keys.
 type table struct {
 	keys    map[string][]string         // of each action
 	actions map[Place]map[string]string // of each key

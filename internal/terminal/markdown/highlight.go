@@ -27,7 +27,7 @@ func Highlight(name string, inside Inside, line string) (terminal.Line, Inside) 
 	return terminal.Plain(line, terminal.Style{}), ""
 }
 
-// DiffStyle is how a line of a unified diff looks.
+// DiffStyle returns the style of a line of a unified diff.
 func DiffStyle(line string) terminal.Style {
 	switch {
 	case strings.HasPrefix(line, "+"):
@@ -85,7 +85,7 @@ func (l Language) highlight(inside Inside, line string) (terminal.Line, Inside) 
 	return out, ""
 }
 
-// block is how a comment or string of several lines looks, by its end.
+// block returns the style of a comment or string of several lines, by its end.
 func (l Language) block(end Inside) terminal.Style {
 	if strings.ContainsAny(string(end), "\"'`]") {
 		return terminal.Style{Color: terminal.Green}

@@ -217,7 +217,7 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
-// Whatever a text is, its rows fit, and it makes no difference how it came in.
+// The rows of any text fit, and do not depend on the pieces in which it arrived.
 func TestDrawnTexts(t *testing.T) {
 	parts := []string{
 		"|a|b|\n", "|-|-|\n", "- x\n", "\n", "  y\n", "```\n", "```go\n", "\x1b", "*", "**", "_", "`", "[a](b)", "> ", "#", "1. ", "\t", "日本",
@@ -260,7 +260,8 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// A line without an end is cut, and where does not depend on how it came.
+// A line without an end is cut, at a position that does not depend on the pieces in which it
+// arrived.
 func TestEndlessLine(t *testing.T) {
 	for _, word := range []string{"word and more ", "日本語", "x"} {
 		text := "Begin\n\n" + strings.Repeat(word, 30_000/len(word)) + "\nend"

@@ -18,7 +18,7 @@ const (
 type Block struct {
 	Kind Kind
 	Text string
-	// First says that an empty row precedes the block.
+	// First reports that an empty row precedes the block.
 	First bool
 	// Language is the language of the code, and Inside the state at the start of the line,
 	// such as a comment.
@@ -26,8 +26,8 @@ type Block struct {
 	Inside   Inside
 }
 
-// maxProse is how many bytes a block of prose has at most: a longer one is cut
-// after a line, so that a text without empty lines cannot keep everything open.
+// maxProse is the maximum length of a block of prose, in bytes: a longer block is cut after a line,
+// so that a text without empty lines cannot keep everything open.
 const maxProse = 8 << 10
 
 // maxLine is the maximum length of a line in bytes. A longer line is cut, because each
@@ -39,7 +39,7 @@ type Splitter struct {
 	rest  string   // the line that is not whole yet
 	lines []string // of the prose block that grows
 	size  int
-	// list says that the block is a list, which can contain empty lines. nested is the
+	// list reports that the block is a list, which can contain empty lines. nested is the
 	// fence of code within it.
 	list   bool
 	blank  bool // an empty line came last
@@ -68,7 +68,8 @@ func (s *Splitter) Write(text string) (done []Block) {
 	}
 }
 
-// lineEnd is where a line is cut that is too long, after a word if there is one.
+// lineEnd returns the position at which a line that is too long is cut, after a word if there is
+// one.
 func lineEnd(line string) int {
 	if at := strings.LastIndexByte(line[:maxLine], ' '); at > 0 {
 		return at + 1

@@ -12,12 +12,11 @@ import (
 const (
 	// columnGap is between two columns of a table.
 	columnGap = " │ "
-	// leastColumn is how narrow a column may become; below that, a table is shown
-	// as a list.
+	// leastColumn is the minimum width of a column; below it, a table is shown as a list.
 	leastColumn = 5
 )
 
-// alignment is where a column's text stands.
+// alignment is the alignment of a column's text.
 type alignment byte
 
 const (

@@ -25,9 +25,9 @@ type Grid struct {
 	noWrap        bool
 	rest          []byte
 
-	// Bells is how often the terminal rang.
+	// Bells counts the rings of the terminal bell.
 	Bells int
-	// Mistakes is what was written that a Screen must not use.
+	// Mistakes are the written sequences that a Screen must not use.
 	Mistakes []string
 }
 

@@ -48,7 +48,7 @@ func built(t *testing.T) settle {
 	return s
 }
 
-// removeBuilt removes what the tests have built.
+// removeBuilt removes the binaries that the tests have built.
 func removeBuilt() {
 	if isBuilt {
 		s, _ := build() // the tests have reported its error

@@ -23,7 +23,7 @@ import (
 // fewKills is how often the tests kill whose rounds take several commands of settle.
 const fewKills = 10
 
-// tree is what a directory has, by path: the kind, the permissions, and the content or the
+// tree has the entries of a directory, by path: the kind, the permissions, and the content or the
 // target.
 type tree map[string]string
 
@@ -81,7 +81,7 @@ func plant(dir string) error {
 	)...)
 }
 
-// changers are commands that change what plant made. Some do that until they are ended.
+// changers are commands that change the files that plant made. Some do that until they are ended.
 func changers() []string {
 	return []string{
 		"rm -rf src",
@@ -137,7 +137,7 @@ var afterKill = regexp.MustCompile(
 		`the content of .*, which cannot be restored)\)$`,
 )
 
-// without returns the tree without the paths, and without what is below and above them.
+// without returns the tree without the paths, and without the entries below and above them.
 func (t tree) without(paths []string) tree {
 	out := tree{}
 	for name, what := range t {
@@ -225,7 +225,7 @@ func (s settle) killChanges(t *testing.T, n int, r *rand.Rand) (changed bool, ke
 		return false, 0, err
 	}
 	_, missing := os.Stat(filepath.Join(v.dir, "data", "sessions", "s.log"))
-	if missing != nil || r.IntN(2) == 0 { // else the rewind itself records what was cut
+	if missing != nil || r.IntN(2) == 0 { // else the rewind itself records the interrupted change
 		if err := v.goOn(); err != nil {
 			return false, 0, err
 		}
@@ -237,8 +237,8 @@ func (s settle) killChanges(t *testing.T, n int, r *rand.Rand) (changed bool, ke
 	return !cmp.Equal(start, left), kept, err
 }
 
-// C20 and ADR 49: what commands and edits changed before the kill is undone, byte for byte,
-// and the undone is brought back.
+// C20 and ADR 49: changes by commands and edits before the kill are undone, byte for byte, and the
+// undo can be undone.
 func TestKilledCommandsAreUndone(t *testing.T) {
 	s := built(t)
 	var changed, kept atomic.Int64

@@ -162,7 +162,7 @@ func (v *victim) killHost(k int, later, latest time.Duration, attached bool) err
 	return terminal.exits(1)
 }
 
-// isLost checks what settle says about a session whose host was killed.
+// isLost checks settle's report about a session whose host was killed.
 func (v *victim) isLost() error {
 	if pid, runs, err := v.hostOf(); err != nil || pid != 0 || runs {
 		return fmt.Errorf("a killed host is listed as pid %d, its turn as running (%v): %w", pid, runs, err)

@@ -31,8 +31,8 @@ const (
 	kills = 50
 	// side is how many runs are killed side by side.
 	side = 6
-	// patience is how long what must happen may take. It is no bound that
-	// anything is measured against: what passes never waits it out.
+	// patience bounds the wait for an event. No result is measured against it: a test that passes
+	// never waits that long.
 	patience = 30 * time.Second
 	// mark is the variable by which a run's processes are known.
 	mark = "SETTLE_CRASH_TEST"
@@ -84,7 +84,7 @@ func foregrounds() []string {
 	}
 }
 
-// script is what the model does: short calls, jobs, then calls that go on.
+// script returns the scenario of the model: short calls, jobs, then calls that do not end.
 func script(r *rand.Rand, address string) modeltest.Scenario {
 	n := 0
 	sh := func(command, more string) modeltest.Item {
@@ -243,7 +243,7 @@ func (v *victim) events(session string) (events []event.Event, err error) {
 	return events, nil
 }
 
-// examine reads the log and what the calls did.
+// examine checks the log and the effects of the calls.
 func (v *victim) examine() error {
 	if _, err := v.events(v.session); err != nil {
 		return err
@@ -289,14 +289,14 @@ func (s settle) kill(t *testing.T, n int, r *rand.Rand) (v *victim, err error) {
 	if err := v.goOn(); err != nil {
 		return v, err
 	}
-	// Who opens a session has waited for those who clean up after the last host.
+	// The opening of a session waits for the processes that clean up after the last host.
 	if left := v.survivors(); len(left) > 0 {
 		return v, fmt.Errorf("the session is open again, and there still are: %v", left)
 	}
 	return v, errors.Join(v.examine(), addressesFree(address))
 }
 
-// tally is what came of all rounds.
+// tally has the results of all rounds.
 type tally struct {
 	mu                         sync.Mutex
 	kills, withOnes, processes int

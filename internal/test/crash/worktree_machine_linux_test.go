@@ -45,10 +45,10 @@ func (v *victim) repository() error {
 	return nil
 }
 
-// worktree is where the session works.
+// worktree returns the path of the session's worktree.
 func (v *victim) worktree() string { return filepath.Join(v.dir, "data", "worktrees", v.session) }
 
-// checkout is what the user sees of the repository: its files, its state, its branch.
+// checkout returns the files, the state and the branch of the user's checkout.
 func (v *victim) checkout() (string, error) {
 	files, err := treeOf(v.work)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s settle) killWorktree(t *testing.T, n int, r *rand.Rand) (kept bool, err 
 	}
 	var flags []string
 	if info, err := os.Stat(filepath.Join(v.dir, "data", "sessions", "s.log")); err != nil || info.Size() == 0 {
-		// The next session with a worktree in the repository does what this one did not.
+		// The next session with a worktree in the repository completes the unfinished end.
 		v.session, flags, left = "next", []string{"--worktree"}, nil
 	} else if list, err := v.says("sessions", "list"); err != nil {
 		return false, err
@@ -140,8 +140,8 @@ func (s settle) killWorktree(t *testing.T, n int, r *rand.Rand) (kept bool, err 
 	return kept, errors.Join(err, failure, fsck)
 }
 
-// worktreeEnds checks what became of the worktree that had the files when settle was killed,
-// and reports whether it was kept.
+// worktreeEnds checks the outcome of the worktree that had the files when settle was killed, and
+// reports whether it was kept.
 func (v *victim) worktreeEnds(left tree) (kept bool, err error) {
 	events, err := v.events(v.session)
 	if err != nil {
@@ -206,7 +206,7 @@ func (v *victim) worktreeEnds(left tree) (kept bool, err error) {
 	return true, nil
 }
 
-// inGit returns what git knows of the tree: no directories, and of permissions only x.
+// inGit returns the part of the tree that git tracks: no directories, and of permissions only x.
 func (t tree) inGit() tree {
 	out := tree{}
 	for name, what := range t {
@@ -222,8 +222,8 @@ func (t tree) inGit() tree {
 	return out
 }
 
-// C19 and C20 for worktrees: a kill loses nothing in the session's worktree, changes
-// nothing in the user's checkout, and the next host does what the end did not.
+// C19 and C20 for worktrees: a kill loses nothing in the session's worktree, changes nothing in the
+// user's checkout, and the next host completes the unfinished end.
 func TestKilledWorktree(t *testing.T) {
 	s := built(t)
 	var kept atomic.Int64

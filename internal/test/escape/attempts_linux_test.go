@@ -17,20 +17,20 @@ import (
 // attempt is a way out. try returns nil only if it leads out.
 type attempt struct {
 	name string
-	// when says in which sandboxes it is forbidden; nil is in all.
+	// when reports whether a sandbox must forbid the attempt; nil means that all must.
 	when func(prey) bool
 	// kept has a protected file made for it in the workspace.
 	kept bool
 	try  func(w prey, target string) error
 }
 
-// prey is what an attacker is after.
+// prey has the targets of an attacker, and the properties of its sandbox.
 type prey struct {
 	Dir, Room string // outside, and in the sandbox
-	// Host is a process outside: what watches the attacker, if that has processes of
-	// its own.
+	// Host is the PID of a process outside of the sandbox: the supervisor of the attacker, if the
+	// sandbox has its own processes.
 	Host     int
-	Abstract string // names of sockets that somebody outside listens at
+	Abstract string // names of sockets at which a process outside listens
 	Path     string
 	// DatagramPath is the path of a socket for datagrams.
 	DatagramPath string
@@ -38,12 +38,12 @@ type prey struct {
 	Inherited    uint64  // inode of a file that the host has open
 	Setuid       string  // a program that belongs to root and is setuid
 	Proxy        string  // of a proxied sandbox; 127.0.0.1 is in its list, not at the port TCP
-	Elsewhere    [4]byte // where somebody outside listens at the port of the proxy
+	Elsewhere    [4]byte // address at which a process outside listens, at the port of the proxy
 	Writes       bool
 	View         bool
 	Apart        bool
 	Network      string
-	// OwnProcesses says that no others are to be seen.
+	// OwnProcesses reports that the sandbox shows its own processes only.
 	OwnProcesses bool
 }
 
@@ -469,7 +469,8 @@ func becomes(program, target string, flags uintptr) error {
 	return nil
 }
 
-// playChild is what becomes starts.
+// playChild is the program that becomes starts. It returns the exit code: 0 if it reached the
+// target.
 func playChild(target string) int {
 	switch target {
 	case "nothing":

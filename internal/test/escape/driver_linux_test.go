@@ -27,19 +27,19 @@ const (
 	childRole  = "escape-child"
 )
 
-// scene says where a driver builds its sandboxes.
+// scene is the environment in which a driver builds its sandboxes.
 type scene struct {
 	Name string
-	// Program is the test's own, where everybody can execute it, and Setuid one that
-	// is root's, and setuid.
+	// Program is the test's binary at a path where all users can execute it. Setuid is a setuid
+	// program of root.
 	Program, Setuid string
 	Top             string // for the driver's files
-	Chroot          string // where it is to be confined to; "" for nowhere
-	// Bare has it do without user namespaces, as on machines that forbid them.
+	Chroot          string // root directory of the driver; "" for none
+	// Bare has the driver work without user namespaces, as on machines that forbid them.
 	Bare bool
-	// Secluded has the driver keep other processes out of it, as settle does.
+	// Secluded has the driver deny other processes access to itself, as settle does.
 	Secluded bool
-	// Free attacks without a sandbox: what shows that the attempts are real.
+	// Free attacks without a sandbox, which shows that the attempts can succeed.
 	Free bool
 }
 
@@ -47,7 +47,7 @@ type scene struct {
 type sandboxKind struct {
 	Name   string
 	Policy sandbox.Policy
-	// Must says that it can be had wherever there is Landlock.
+	// Must reports that the kind is available on every machine with Landlock.
 	Must bool
 }
 
@@ -86,16 +86,16 @@ func sandboxKinds() []sandboxKind {
 	}
 }
 
-// attack is what became of a sandbox.
+// attack is the result of attacking a sandbox.
 type attack struct {
 	Sandbox string
-	// Unclaimed is why the sandbox is not to be had; else all that was tried has an entry,
-	// which is empty if it led out.
+	// Unclaimed is the reason why the sandbox is not available. If it is empty, Held has an entry
+	// for each attempt, which is empty if the attempt escaped.
 	Unclaimed string            `json:",omitempty"`
 	Held      map[string]string `json:",omitempty"`
 }
 
-// playDriver attacks every sandbox, and prints what became of it.
+// playDriver attacks every sandbox, and prints the results.
 func playDriver(raw string) int {
 	var s scene
 	if err := json.Unmarshal([]byte(raw), &s); err != nil {
@@ -132,7 +132,7 @@ func fail(err error) int {
 	return 1
 }
 
-// prepare makes the machine what the scene says.
+// prepare sets up the machine for the scene.
 func (s scene) prepare() error {
 	if s.Secluded {
 		if err := proc.Seclude(); err != nil {
@@ -158,14 +158,14 @@ func (s scene) prepare() error {
 	return nil
 }
 
-// withoutPrivileges becomes the same scene, without those that made it.
+// withoutPrivileges replaces this process by a driver of the same scene without privileges.
 func (s scene) withoutPrivileges() error {
 	s.Bare = false
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // the one that executes has to give them up
+	runtime.LockOSThread() // the executing thread has to give them up
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -239,7 +239,7 @@ func (s scene) attack(b sandboxKind, top string) (attack, error) {
 	return a, nil
 }
 
-// received returns what has arrived at a socket.
+// received returns the data that have arrived at a socket.
 func received(conn *net.UnixConn) (text string) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -265,10 +265,10 @@ func mustList(texts ...string) egress.List {
 	return l
 }
 
-// target is the name of an attempt's own file.
+// targetFile returns the name of an attempt's own file.
 func targetFile(i int) string { return fmt.Sprintf("b%d", i) }
 
-// world is what there is to attack, and the sandbox.
+// world returns the targets of an attack and the sandbox's policy.
 func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, leave func(), err error) {
 	w = prey{
 		Dir: filepath.Join(top, "out"), Room: filepath.Join(top, "in"), Host: os.Getpid(), Setuid: s.Setuid,
@@ -331,7 +331,7 @@ func (s scene) world(b sandboxKind, top string) (w prey, policy sandbox.Policy, 
 	return w, policy, leave, err
 }
 
-// listen opens what somebody outside serves.
+// listen opens the servers outside of the sandbox.
 func (w *prey) listen(open []interface{ Close() error }, top string) ([]interface{ Close() error }, error) {
 	w.DatagramPath = filepath.Join(top, "d")
 	w.Path, w.Abstract = filepath.Join(top, "s"), strings.ReplaceAll(top, "/", "-")
@@ -364,7 +364,7 @@ func (w *prey) listen(open []interface{ Close() error }, top string) ([]interfac
 	return append(open, datagrams), os.Chmod(w.Path, 0o777)
 }
 
-// playAttack tries everything, and prints what held it: "" is a way out.
+// playAttack tries everything, and prints the refusal of each attempt: "" is a way out.
 func playAttack(raw string) int {
 	var w prey
 	if err := json.Unmarshal([]byte(raw), &w); err != nil {

@@ -198,7 +198,7 @@ func drive(t *testing.T, s scene, as *syscall.SysProcAttr) ([]attack, error) {
 	}
 	chroot := as != nil && as.Chroot != ""
 	cmd := exec.CommandContext(t.Context(), s.Program)
-	if chroot { // for an ordinary user, somebody else has to make it
+	if chroot { // for an ordinary user, a process with privileges has to make it
 		attr := *as
 		as = &attr
 		as.Chroot = filepath.Join(top, as.Chroot)

@@ -224,7 +224,7 @@ func networkAttempts() []attempt {
 	return list
 }
 
-// everyKind tries every family with every type: a list of what is refused would miss one.
+// everyKind tries every family with every type: a list of refused ones would miss one.
 func everyKind() []attempt {
 	const families, kinds = 50, 16
 	try := func(open func(family, kind int) error, allowed func(w prey, family, kind int) bool) func(prey, string) error {
@@ -280,9 +280,9 @@ func pair(kind int, try func(w prey, fd int) error) func(prey, string) error {
 	}
 }
 
-// addressed tries to reach another socket than the other one of the pair, in each way
-// that takes an address. Sending may succeed, to the other one; the driver sees what the
-// listener has received.
+// addressed tries to reach a socket other than the peer of the pair, in each way that takes an
+// address. Sending can succeed, to the peer; the driver checks the data that the listener has
+// received.
 func addressed(w prey, fd int) error {
 	if err := unix.Connect(fd, w.pathListener()); err == nil {
 		return nil
@@ -308,7 +308,7 @@ func sendManyTo(fd int, path string) error {
 	return number(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&message)), 1)
 }
 
-// answer is what the proxy says to a CONNECT.
+// answer returns the status code of the proxy's response to a CONNECT.
 func (w prey) answer(target, secret string) (int, error) {
 	who, at, _ := strings.Cut(strings.TrimPrefix(w.Proxy, "http://"), "@")
 	conn, err := net.DialTimeout("tcp", at, 2*time.Second)
@@ -334,7 +334,7 @@ func (w prey) answer(target, secret string) (int, error) {
 	return r.StatusCode, nil
 }
 
-// proxyAttempts are ways through the proxy to what is not listed: the list has *.
+// proxyAttempts returns attempts to reach unlisted hosts through the proxy: the list has *.
 func proxyAttempts() []attempt {
 	var list []attempt
 	for name, target := range map[string]func(prey) string{

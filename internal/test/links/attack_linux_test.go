@@ -31,7 +31,7 @@ const (
 	workers    = 4
 )
 
-// field is where an attack takes place.
+// field is the environment of an attack.
 type field struct {
 	work, outside string
 	policy        *policy.Policy
@@ -39,7 +39,7 @@ type field struct {
 
 	swaps   atomic.Int64
 	mounts  atomic.Bool
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	report  report
 	escaped map[string]bool
 }
@@ -144,7 +144,7 @@ func newField(dir string) (*field, error) {
 	return f, err
 }
 
-// fingerprint is what is outside, with the inode of each file.
+// fingerprint returns the state of all entries outside, with the inode of each.
 func (f *field) fingerprint() (string, error) {
 	var b strings.Builder
 	err := filepath.WalkDir(f.outside, func(path string, entry fs.DirEntry, err error) error {
@@ -169,8 +169,8 @@ func (f *field) fingerprint() (string, error) {
 	return b.String(), err
 }
 
-// swappers change what paths lead to, each in a tight loop. They use the directories
-// that they have opened, since they could not write outside either.
+// swappers change the targets of paths, each in a tight loop. They use the directories that they
+// have opened, since they could not write outside either.
 func (f *field) swappers() ([]func(), error) {
 	at := func(name string) string { return filepath.Join(f.work, name) }
 	out := func(name string) string { return filepath.Join(f.outside, name) }
@@ -233,8 +233,7 @@ func (f *field) bind(what, over string) bool {
 	return unix.Unmount(over, unix.MNT_DETACH) == nil
 }
 
-// call makes a call, has it judged, and runs it if nobody is to be asked: whoever is
-// asked says no.
+// call makes a call, has it judged, and runs it if it needs no question: all questions are denied.
 func (f *field) call(random *rand.Rand) {
 	path := []string{"f", "d/f", "g/d/f", "g/d/e/f", "mounted/f"}[random.IntN(5)]
 	dir := []string{".", "d", "g", "g/d/e", "mounted"}[random.IntN(5)]
@@ -276,7 +275,7 @@ func (f *field) call(random *rand.Rand) {
 	f.look(call.name, string(raw), result, err)
 }
 
-// look holds what a call gave against what it must not show.
+// look checks that the result of a call shows nothing forbidden.
 func (f *field) look(name, args string, result tool.Result, err error) {
 	said := result.Output + string(result.Detail)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	nobody     = 65534
 )
 
-// C22: a decision about a path holds for the file that the call works on, whatever a
-// command does to the path meanwhile, as root and as an ordinary user.
+// C22: a decision about a path applies to the file that the call works on, for any changes of the
+// path by a command meanwhile, as root and as an ordinary user.
 func TestSwappedNamesLeadNowhere(t *testing.T) {
 	users := map[string]*syscall.SysProcAttr{"as is": nil}
 	if os.Geteuid() == 0 {
@@ -46,7 +46,7 @@ func TestSwappedNamesLeadNowhere(t *testing.T) {
 	}
 }
 
-// report is what came of an attack.
+// report is the result of an attack.
 type report struct {
 	Calls, Read, Changed, Refused int
 	Swaps                         int64

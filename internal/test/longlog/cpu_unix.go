@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// CPU returns what the process has used so far, which other processes do not
-// slow down.
+// CPU returns the CPU time of the process so far, which other processes do not affect much.
 func CPU() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// Provider and Model are what the session's model is called.
+// Provider and Model are the names of the session's provider and model.
 const (
 	Provider = "long"
 	Model    = "long-1"
 )
 
-// Steps are how many responses of the model a turn has.
+// Steps is the number of model responses of a turn.
 type Steps int
 
 // The shapes of sessions.

@@ -88,7 +88,7 @@ func (m mutation) try(t *testing.T, root string) {
 	}
 }
 
-// firstProblem returns the line that says which clause was broken.
+// firstProblem returns the line with the broken clause.
 func firstProblem(out string) string {
 	lines := strings.Split(out, "\n")
 	for _, line := range lines {

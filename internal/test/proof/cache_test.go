@@ -27,10 +27,10 @@ func cachingModels() map[string]Wire {
 // cachedInCI are the models that only CI plays.
 var cachedInCI = []string{"gpt-5.4", "gpt-4.1", "gemini-3.8-flash", "anthropic/claude-opus-5"}
 
-// longSteps is how many steps a long session has.
+// longSteps is the number of steps of a long session.
 const longSteps = 40
 
-// longSessions are such that the cache decides what they cost.
+// longSessions returns sessions whose cost depends on the cache.
 func longSessions() map[string]string {
 	var steps, alone, many, talk strings.Builder
 	for n := range longSteps {
@@ -73,10 +73,10 @@ func excused() map[string]Wire {
 	}
 }
 
-// reads is how much of the input came from the cache.
+// reads counts the input that came from the cache.
 type reads struct {
 	input, read    int64
-	resent, reread int64 // what the request before had, but at an epoch
+	resent, reread int64 // tokens of the previous request, and their cached part; not at a prefix change
 	misses         []string
 }
 
@@ -86,8 +86,8 @@ func (r *reads) add(other reads) {
 
 func share(part, of int64) float64 { return 100 * float64(part) / float64(max(of, 1)) }
 
-// TestCache: what a request sends again is read from the provider's cache, but at an
-// epoch; over long sessions that is at least 95 in 100 of all input tokens.
+// TestCache: the repeated part of a request is read from the provider's cache, except at a prefix
+// change; over long sessions that is at least 95 in 100 of all input tokens.
 func TestCache(t *testing.T) {
 	catalogue := turns(t)
 	for name, wire := range cachingModels() {
@@ -128,8 +128,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// cacheReads plays the script, and returns what was read. A request that reads less
-// than the one before has left is an error.
+// cacheReads plays the script, and returns the cache reads. A request that reads less than the
+// previous request left is an error.
 func cacheReads(t *testing.T, title string, s Script, wire Wire) reads {
 	t.Helper()
 	s.Wire = wire
@@ -154,7 +154,7 @@ func cacheReads(t *testing.T, title string, s Script, wire Wire) reads {
 }
 
 const (
-	stepOfGPT  = 128             // what a cache may leave out at the end
+	stepOfGPT  = 128             // a cache can leave out so much at the end
 	cacheLives = 5 * time.Minute // at the least
 )
 

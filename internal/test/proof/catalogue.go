@@ -23,15 +23,15 @@ func Catalogue() (map[string]Script, error) {
 	return all, nil
 }
 
-// Crashes are how often a host died.
+// Crashes counts the deaths of hosts.
 type Crashes struct {
 	Turns      int // in a turn
 	Recoveries int // in the recovery from that
 	Held       int // with a call that waited for a person
 }
 
-// PlayCrashes plays a script whose log is kept in logs, and opens and prompts what a crash would
-// have left: after each event, or after every second one, and so on. It is called as
+// PlayCrashes plays a script whose log is kept in logs. Then it opens and prompts the log that a
+// crash would have left: after each event, or after every second one, and so on. It is called as
 // [Play] is.
 func PlayCrashes(s Script, logs *Logs, every int) (Crashes, Report) {
 	w := newWorld(s, logs)

@@ -18,8 +18,8 @@ model
 input "go"
 ends limit`
 
-// Whatever the clock does by which events are dated, each turn of the catalogue
-// ends as it does otherwise: nothing waits, ends or is put in order by it.
+// For any jumps of the clock that dates events, each turn of the catalogue ends as usual: nothing
+// waits, ends or is ordered by that clock.
 func TestClockJumps(t *testing.T) {
 	const day = 24 * time.Hour
 	list := turns(t)

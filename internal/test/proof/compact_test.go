@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCompaction has turns that are compacted while they run, on each wire. They
-// are too long to be cut at each event, as those of the catalogue are.
+// TestCompaction has turns that are compacted while they run, on each wire. They are too long to be
+// cut at each event, as the turns of the catalogue are.
 func TestCompaction(t *testing.T) {
 	flood := func(n int) string { return strings.Repeat("model\n  call flood 6000\n", n) }
 	for name, text := range map[string]string{

@@ -49,8 +49,7 @@ func (d *disk) has(set map[string]bool, id string) bool {
 	return set[id]
 }
 
-// first returns a copy that has only the first n records: what a crash there
-// would have left.
+// first returns a copy with only the first n records, as after a crash there.
 func (d *disk) first(n int) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +58,7 @@ func (d *disk) first(n int) *disk {
 	return c
 }
 
-// events decodes what is on the disk.
+// events decodes the records on the disk.
 func (d *disk) events() ([]event.Event, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +71,7 @@ func (d *disk) events() ([]event.Event, error) {
 	return out, nil
 }
 
-// condition is how well a mount works.
+// condition is the condition of a mount.
 type condition string
 
 const (
@@ -183,7 +182,7 @@ func (m *mount) kill() {
 	}
 }
 
-// become changes the condition; nothing brings back what was killed.
+// become changes the condition; a killed mount stays killed.
 func (m *mount) become(c condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -223,7 +222,7 @@ func (m *mount) Read(ctx context.Context, after uint64) iter.Seq2[event.Event, e
 	}
 }
 
-// stored reads what the logs have.
+// stored reads the records of the logs.
 func (m *mount) stored(ctx context.Context, after uint64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		all, err := m.shelf.read(after)

@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// doer is the tool of a process: it does what the plan in its argument says.
+// doer is the tool of a process: it executes the plan in its argument.
 type doer struct{ p *process }
 
 // Spec implements [tool.Tool].
@@ -40,8 +40,8 @@ type known struct {
 	free bool
 }
 
-// deferred is the doer where the provider searches for it, or, found, what other models
-// have in its place.
+// deferred is the doer if the provider searches for it, or, found, its replacement for other
+// models.
 type deferred struct {
 	known
 	found bool
@@ -88,8 +88,8 @@ func (k known) Spec() tool.Spec {
 	return spec
 }
 
-// familiar is how a model says the call where families are played: in the words of a
-// family, or as free text. Which is drawn by the plan; its own family need not have them.
+// familiar returns the call as a model writes it if families are played: in the words of a family,
+// or as free text. Which is drawn by the plan; its own family need not have them.
 func (p Plan) familiar() modeltest.Item {
 	var item modeltest.Item
 	say := func(name string, args map[string]any) {

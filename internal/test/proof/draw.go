@@ -27,13 +27,13 @@ func Draw(seed int) Script {
 	return s
 }
 
-// hook has hooks refuse, change and fail what happens in a script.
+// hook has hooks refuse, change and fail events of a script.
 func hook(s Script, seed int) Script {
 	s.Hooks, s.Ends = 1+seed%(1<<20), nil // they may end otherwise
 	return s
 }
 
-// draw draws a whole session. What shrinks leaves things out.
+// draw draws a whole session. Shrinking leaves parts out.
 func draw(t *rapid.T) Script {
 	d := drawer{t}
 	s := Script{Wire: pick(d, "wire", Wires()...)}
@@ -58,7 +58,7 @@ func draw(t *rapid.T) Script {
 	}
 	s.Responses = many(d, "responses", 4, d.response)
 	s.Moves = append([]Move{{Do: Send, Text: d.text()}}, many(d, "moves", 5, d.move)...)
-	if _, provider := s.Wire.split(); provider != "" { // which demands what another might reject
+	if _, provider := s.Wire.split(); provider != "" { // which requires parts that another provider might reject
 		s.Moves = slices.DeleteFunc(s.Moves, func(m Move) bool { return m.Do == Reject })
 	}
 	s.Readers = many(d, "readers", 2, d.reader)

@@ -22,7 +22,7 @@ const (
 	// be reached: longer than the lease.
 	slowDelay = time.Second
 	awayTime  = 3 * executor.DefaultLease
-	// endMost is how much longer than the lease what a dead host had started may last.
+	// endMost bounds the time beyond the lease for which processes of a dead host can run.
 	endMost = 5 * time.Second
 )
 
@@ -30,9 +30,9 @@ const (
 // that open the session reach it one after the other.
 type machine struct {
 	world *world
-	group sync.WaitGroup // what it is doing
+	group sync.WaitGroup // running work
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	server  *executor.Server
 	streams map[*cable]*process
 	hosts   map[string]*process // by call
@@ -50,7 +50,7 @@ type order struct {
 	For  time.Duration
 }
 
-// machine is the one of a disk.
+// machine returns the machine of a disk.
 func (w *world) machine(d *disk) *machine {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,7 +288,7 @@ type reach struct {
 	remote *executor.Remote
 	left   chan struct{} // closed when the process releases the executor
 
-	mu    sync.Mutex              // guards what follows
+	mu    sync.Mutex              // guards the fields below
 	died  time.Time               // when the process was killed
 	calls map[string]func(string) // receive changes of the connection, by call
 }
@@ -351,7 +351,7 @@ func (r *reach) tell(n executor.ConnectionChange) {
 	}
 }
 
-// watch has a call told until it ends.
+// watch has messages about a call sent to say until the returned function is called.
 func (r *reach) watch(call string, say func(string)) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -414,7 +414,7 @@ func (d doer) runRemote(ctx context.Context, c tool.Call, id string, s Step, res
 	return true, nil
 }
 
-// spoil makes the connection what the step wants, while it lasts.
+// spoil gives the connection the fault of the step, while it lasts.
 func (m *machine) spoil(kind StepKind) (end func()) {
 	change := func(by int) {
 		m.mu.Lock()

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestFinds has what the simulation has found, shrunk, and what deserves to be
-// tried every time.
+// TestFinds has the shrunk finds of the simulation, and cases that deserve to be tried every time.
 func TestFinds(t *testing.T) {
 	finds := map[string]string{
 		"what is left out takes less room than the note that it is": `
@@ -19,7 +18,7 @@ model
   fault pings at arguments 2 always every 1m0s
 input "a"
 on 37 input steer image "a"`,
-		// history sent it as it was said, and Messages takes no text behind a call.
+		// history sent it unchanged, and Messages takes no text behind a call.
 		"text between calls, on another wire": `
 wire chat
 model
@@ -71,7 +70,7 @@ model
   fault repeat
   fault reasoning_details
 input "a"`,
-		// the next turn went on with the trial of the one that was interrupted.
+		// the next turn continued the trial of the interrupted turn.
 		"interrupted while less is tried": `
 wire chat
 model
@@ -108,8 +107,8 @@ reader leaves 1 for 1s`,
 	}
 }
 
-// anotherAccount: each request after the change was refused, for the signatures of
-// what the model had thought before.
+// anotherAccount: each request after the change was refused, for the signatures of earlier
+// reasoning.
 func anotherAccount(wire, fault string) string {
 	return `
 wire ` + wire + `

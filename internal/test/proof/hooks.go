@@ -37,7 +37,7 @@ func (p *process) hooked(seed int) *hooks.Set {
 	return hooks.New(c)
 }
 
-// doubtful is a Runner of hooks that mostly do what they should.
+// doubtful is a Runner of hooks that are correct most of the time.
 type doubtful struct {
 	p *process
 
@@ -45,7 +45,7 @@ type doubtful struct {
 	draw *rand.Rand
 }
 
-// errNoStart is why a command did not start.
+// errNoStart is the error of a command that did not start.
 var errNoStart = errors.New("there is no such program: " + Secret)
 
 // Run implements [hooks.Runner].

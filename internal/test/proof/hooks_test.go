@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSimulationOfHooks plays the sessions of the simulation with hooks that refuse,
-// change and fail what happens, among interrupts and crashes. A failure prints the
-// session's seed and the shortest script that fails.
+// TestSimulationOfHooks plays the sessions of the simulation with hooks that refuse, change and
+// fail events, among interrupts and crashes. A failure prints the session's seed and the shortest
+// script that fails.
 func TestSimulationOfHooks(t *testing.T) {
 	scripts, seed := rapid.Custom(draw), *firstSeed
 	if seed == 0 {

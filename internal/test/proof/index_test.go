@@ -112,8 +112,8 @@ func (x *index) run() {
 	}
 }
 
-// bubble plays the script in a bubble of its own, has try do more with what is
-// left, and returns how many events the script had.
+// bubble plays the script in a bubble of its own, calls try with the final world, and returns the
+// number of the script's events.
 func (x *index) bubble(what string, s Script, try func(*world)) (events int) {
 	x.t.Helper()
 	defer func() {

@@ -41,7 +41,7 @@ func NewLogs(open func(session string) (journal.Store, error)) *Logs {
 	return l
 }
 
-// Close ends what NewLogs has started.
+// Close ends the store that NewLogs has started.
 func (l *Logs) Close() {
 	close(l.calls)
 	<-l.ended
@@ -126,7 +126,7 @@ func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
 	return s, nil
 }
 
-// store writes what a copy of a disk has to its log.
+// store writes the records of a copy of a disk to its log.
 func (d *disk) store() error {
 	events, err := d.events()
 	if err != nil || len(events) == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// do does what a move says to the process, and checks what comes of it.
+// do makes a move on the process, and checks the result.
 func (w *world) do(p *process, m Move, input string) {
 	switch m.Do {
 	case Send:
@@ -69,7 +69,7 @@ func (w *world) do(p *process, m Move, input string) {
 
 func inputID(n int) string { return fmt.Sprintf("i%d", n) }
 
-// send: C19, what is accepted is durable. An interrupt or a close withdraws an input whose
+// send: C19, an accepted input is durable. An interrupt or a close withdraws an input whose
 // document is being read; then the log must not have it.
 func (w *world) send(p *process, m Move, id string) {
 	in := run.Input{ID: id, Text: m.Text, Mode: m.Mode, By: "user", Command: m.Command}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// mutation breaks one clause of the contract on purpose, and says which test
-// must notice. docs/reference/proof.md lists them; `make break` tries them all.
+// mutation breaks one clause of the contract on purpose, and names the test that must notice it.
+// docs/reference/proof.md lists them; `make break` tries them all.
 type mutation struct {
 	clause   string
 	file     string // below the module's root

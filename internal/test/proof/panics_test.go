@@ -15,9 +15,9 @@ import (
 
 var everyPanic = flag.Bool("every-panic", false, "panic at each event in each place, not in one place at each event")
 
-// TestPanicAtEveryEvent: wherever a tool, a provider, an observer, a hook, a judge, a
-// callback or a frontend panics, and whatever the log has by then, the host lives on,
-// the contract holds, and the next prompt is answered.
+// TestPanicAtEveryEvent: if a tool, a provider, an observer, a hook, a judge, a callback or a
+// frontend panics at any event of the log, the host lives on, the contract holds, and the next
+// prompt is answered.
 func TestPanicAtEveryEvent(t *testing.T) {
 	var mu sync.Mutex
 	fired, list := map[place]int{}, turns(t)
@@ -89,8 +89,8 @@ func panicAt(t *testing.T, s Script, b *bomb) (events, fired int) {
 	return events, fired
 }
 
-// TestPanicInDrawnSessions: the same in sessions that are drawn, with children, an
-// executor or hooks, where what panics and when is drawn as well.
+// TestPanicInDrawnSessions: the same in sessions that are drawn, with children, an executor or
+// hooks, with a drawn place and time of the panic.
 func TestPanicInDrawnSessions(t *testing.T) {
 	seed := *firstSeed
 	if seed == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParsePlan reads what a call does, such as `print "a", take 2s`.
+// ParsePlan reads the steps of a call, such as `print "a", take 2s`.
 func ParsePlan(text string) (Plan, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("a plan is one line")

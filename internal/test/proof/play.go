@@ -9,11 +9,11 @@ import (
 	"github.com/settle-agent/settle/internal/session"
 )
 
-// Report is what became of a script.
+// Report is the result of a script.
 type Report struct {
-	// Events are the session's, the probes' included.
+	// Events are the events of the session, including the events of probes.
 	Events []event.Event
-	// Problems are the violations, each with its clause; none is the proof.
+	// Problems are the violations, each with its clause. If there are none, the script holds.
 	Problems []string
 }
 
@@ -194,7 +194,7 @@ func (w *world) idle(p *process) bool {
 	return idle
 }
 
-// giveUp: only what waits for a person may take so long (C9, C12).
+// giveUp: only work that waits for a person can take so long (C9, C12).
 func (w *world) giveUp(p *process) {
 	asks := false
 	p.log.View(func(s event.State) {

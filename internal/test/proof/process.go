@@ -29,7 +29,7 @@ type process struct {
 	reach       *reach
 	planMode    *planMode // nil unless the script begins in plan mode
 
-	// life ends when the process is killed: what it runs is gone then.
+	// life ends when the process is killed, with everything that it runs.
 	life context.Context //nolint:containedctx // it is the process's own
 	end  context.CancelFunc
 	// succeeded is closed when next is set: the process that opened the
@@ -38,7 +38,7 @@ type process struct {
 	next      *process
 }
 
-// setting is what a process is started with.
+// setting configures a process.
 type setting struct {
 	wire    Wire
 	limits  Limits
@@ -92,7 +92,7 @@ func (w *world) start(d *disk, set setting) (*process, error) {
 	})
 	if err != nil {
 		p.end()
-		_ = p.log.Close(context.Background()) // err says more
+		_ = p.log.Close(context.Background()) // err has more details
 		return p, err
 	}
 	return p, nil

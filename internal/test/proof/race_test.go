@@ -2,5 +2,5 @@
 
 package proof
 
-// raced says that the race detector makes everything ten times slower.
+// raced reports that the race detector makes everything ten times slower.
 const raced = true

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// reviewer is the one of the script, or if it has hooks, one that follows from their seed;
-// nil for none.
+// reviewer returns the script's reviewer, or, if it has hooks, a reviewer that follows from their
+// seed; nil for none.
 func (w *world) reviewer(hooks int) approval.Reviewer {
 	switch {
 	case len(w.script.Reviews) > 0:

@@ -11,7 +11,7 @@ const modelName = "claude-sonnet-4-5"
 
 func (s Script) model() string { return cmp.Or(s.Caches, modelName) }
 
-// probeText is what a probe sends.
+// probeText is the input of a probe.
 const probeText = "And now, ~probe~?"
 
 // Scenario is the script as the model's server plays it. Probes have an answer

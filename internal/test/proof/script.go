@@ -11,16 +11,16 @@ import (
 // Script is a whole session. [Parse] reads it from the turn language, which
 // docs/reference/proof.md describes, and String writes it.
 type Script struct {
-	// Wire is what the model speaks; "" means messages.
+	// Wire is the wire format of the model; "" means messages.
 	Wire Wire
-	// Fallback is the wire of the model's fallback; "" means that it has none.
+	// Fallback is the wire format of the fallback model; "" means that there is none.
 	Fallback Wire
-	// Window is the model's, in tokens; 0 means unknown.
+	// Window is the model's window, in tokens; 0 means unknown.
 	Window int
-	// Caches is the name of a model whose provider caches prompts; the instructions
-	// are as long as real ones then. "" is one that does not.
+	// Caches is the name of a model whose provider caches prompts; the instructions are then as
+	// long as real ones. "" is a model without a cache.
 	Caches string
-	// Compact says how room is made in it; "" means not at all.
+	// Compact configures compaction; "" means none.
 	Compact turn.Compaction
 	Limits  Limits
 	// Holds is the real size of the provider's window, independent of Window.
@@ -30,24 +30,25 @@ type Script struct {
 	Families bool
 	// Searches has the provider search for the tool of the calls, where it can.
 	Searches bool
-	// Ask has every call asked about. Answers are given to the requests in
-	// order, the last of them to all that follow.
+	// Ask has settle ask about every call. The first answer is for the first request, and so on;
+	// the last answer is for all further requests.
 	Ask     bool
 	Answers []Answer
-	// Reviews are the verdicts of a reviewer, who sees the calls before a person is
-	// asked, in order as Answers are. Without any there is no reviewer.
+	// Reviews are the verdicts of a reviewer, who judges the calls before a person is asked, in the
+	// order of the calls; the last verdict is for all further calls. Without verdicts there is no
+	// reviewer.
 	Reviews []Review
-	// Plan has the session begin in plan mode, if there is somebody to ask.
+	// Plan has the session begin in plan mode if a person can be asked.
 	Plan bool
-	// Hooks is the seed of what hooks answer; 0 is none.
+	// Hooks is the seed of the hooks' answers; 0 means no hooks.
 	Hooks int
-	// Responses are what the model says, request by request. After the last it
-	// says that it is done.
+	// Responses are the model's responses, request by request. After the last one, the model
+	// responds that it is done.
 	Responses []Response
 	Moves     []Move
 	Readers   []Reader
-	// Ends says how the turns end, in order, if that is known: "completed",
-	// "failed", or the reason of an abort.
+	// Ends are the expected ends of the turns, in order, if they are known: "completed", "failed",
+	// or the reason of an abort.
 	Ends []string
 }
 
@@ -64,11 +65,11 @@ type Limits struct {
 
 // Holds is a provider's own window; the zero Holds is none.
 type Holds struct {
-	Tokens, Bytes int  // how many, and of how many bytes each
-	Terse         bool // it names no numbers
+	Tokens, Bytes int  // number of tokens, and bytes per token
+	Terse         bool // its error has no numbers
 }
 
-// Response is one answer of the model, and what goes wrong with it.
+// Response is one response of the model, with its faults.
 type Response struct {
 	Pace   time.Duration // before each delta
 	Stop   modeltest.StopReason
@@ -76,7 +77,7 @@ type Response struct {
 	Faults []modeltest.Fault
 }
 
-// ItemKind is what the model says.
+// ItemKind is the kind of an output item of the model.
 type ItemKind string
 
 // The kinds of items. The last three are calls that cannot be run.
@@ -93,17 +94,17 @@ const (
 	Broken   ItemKind = "broken"  // arguments that are not JSON
 )
 
-// Item is one thing that the model says.
+// Item is one output item of the model.
 type Item struct {
 	Kind ItemKind
 	Text string // of the message, or of the proposed plan
 	Plan Plan   // of a call
 }
 
-// Plan is what a call does, step by step; the model sends it as the argument.
+// Plan has the steps of a call. The model sends it as the argument.
 type Plan []Step
 
-// StepKind is what a call does in one step.
+// StepKind is the kind of a step.
 type StepKind string
 
 // The kinds of steps.
@@ -167,17 +168,17 @@ type Move struct {
 	Text string
 	N    int
 	By   time.Duration // how far a clock jumps; back, if it is less than 0
-	// Image says that the input has a picture.
+	// Image reports that the input has an image.
 	Image bool
-	// Document says that it has a PDF.
+	// Document reports that the input has a PDF.
 	Document bool
-	// Command says that the input is a command: Text is a plan.
+	// Command reports that the input is a command: Text is a plan.
 	Command bool
-	// Wire is what is switched to.
+	// Wire is the new wire format of a switch.
 	Wire Wire
-	// Rejects is what is no longer taken.
+	// Rejects is the content that the provider rejects from now on.
 	Rejects modeltest.Rejection
-	// Verdict is about a held call.
+	// Verdict is the answer to a held call.
 	Verdict event.Verdict
 }
 
@@ -186,12 +187,12 @@ type Answer struct {
 	After   time.Duration
 	Verdict event.Verdict // "" for none at all
 	Message string        // of a denial
-	// Edit is the plan that an approval runs in place of the call's own, Permission
-	// the permission of the work that an accepted plan begins.
+	// Edit is the plan that replaces the plan of the approved call. Permission is the permission of
+	// the work that an accepted plan begins.
 	Edit, Permission string
 }
 
-// ReviewKind is what a reviewer does.
+// ReviewKind is the outcome of a review.
 type ReviewKind string
 
 // The kinds of reviews.
@@ -210,9 +211,10 @@ type Review struct {
 
 // Reader is a subscriber.
 type Reader struct {
-	// Slow is how long it takes over each event.
+	// Slow is the time that the reader takes for each event.
 	Slow time.Duration
-	// Leaves is after how many events it goes away, For how long; 0 for never.
+	// Leaves is the number of events after which the reader stops reading, for the duration For; 0
+	// means never.
 	Leaves int
 	For    time.Duration
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What fails is printed, and must be what failed when it is read again.
+// A failing script is printed, and must be the same script when it is read again.
 func TestScriptsSurvivePrinting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)

@@ -69,8 +69,8 @@ func shards() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// play plays a script in a bubble of its own. What is left running when it is
-// over shows as a deadlock of the bubble.
+// play plays a script in a bubble of its own. Goroutines that still run at the end show as a
+// deadlock of the bubble.
 func play(t *testing.T, s Script) (r Report) {
 	t.Helper()
 	defer func() {

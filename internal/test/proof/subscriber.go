@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// subscriber follows the session over all its processes, with one cursor, and
-// checks what it is shown.
+// subscriber follows the session over all its processes, with one cursor, and checks the events
+// that it receives.
 type subscriber struct {
 	world  *world
 	reader Reader
@@ -68,8 +68,8 @@ func (s *subscriber) rest(d time.Duration) {
 	}
 }
 
-// check: C17, no gap and no duplicate; C4, what is shown was written first, as
-// it is shown.
+// check: C17, no gap and no duplicate; C4, an event is written before a subscriber receives it, and
+// unchanged.
 func (s *subscriber) check(p *process, e event.Event) {
 	if e.Seq != s.cursor+1 {
 		s.world.broke("C17", "a subscriber got event %d after event %d", e.Seq, s.cursor)

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/run"
 )
 
-// verdict holds what happened against the contract.
+// verdict checks the run against the contract.
 func (w *world) verdict() {
 	w.log(w.checker())
 	w.ends()
@@ -51,12 +51,12 @@ func (w *world) checker() contract.Checker {
 		c.InterruptBound = 0 // a killed process answers no interrupt
 	}
 	if w.jumps() {
-		c.InterruptBound = 0 // by the events' clock; those who interrupt have another
+		c.InterruptBound = 0 // measured by the clock of the events; interrupts use another clock
 	}
 	return c
 }
 
-// log checks the log; where the disk failed, what was shown of it.
+// log checks the log; if the disk failed, the events that subscribers received.
 func (w *world) log(c contract.Checker) {
 	events, err := w.disk.events()
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *world) prompt(d *disk, wire Wire) (cause *event.Cause, alone bool) {
 	return cause, alone
 }
 
-// picky: the provider refuses what the rules allow.
+// picky reports whether the provider refuses requests that the rules allow.
 func (w *world) picky() bool {
 	return w.script.Holds.Tokens > 0 || slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Reject })
 }
@@ -175,7 +175,7 @@ func (w *world) requests() {
 // next is not refused for the same.
 func (w *world) settled(wire Wire) {
 	counts := slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Rejects.Items > 0 })
-	if !w.picky() || counts || w.script.Holds.Tokens > 0 { // there, what is new counts as well
+	if !w.picky() || counts || w.script.Holds.Tokens > 0 { // there, new content counts as well
 		return
 	}
 	before := len(w.server.Exchanges())
@@ -197,7 +197,7 @@ func unruly(refusal string) bool {
 	return false
 }
 
-// aboutSignatures: it is what modeltest says of reasoning that it does not know.
+// aboutSignatures reports whether a refusal is modeltest's refusal of unknown reasoning.
 func aboutSignatures(refusal string) bool {
 	return strings.Contains(refusal, "thinking` block") || strings.Contains(refusal, "encrypted content") ||
 		strings.Contains(refusal, "Thought signature")

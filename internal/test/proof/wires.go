@@ -49,8 +49,8 @@ func (w Wire) split() (format Wire, provider string) {
 	return Wire(name), provider
 }
 
-// host is where the provider is reached: some are known by it, and what others
-// demand must hold for any server.
+// host returns the host name of the provider: settle knows some providers by it. The requirements
+// of all others must hold for any server.
 func (w Wire) host() string {
 	switch _, provider := w.split(); provider {
 	case "mistral":

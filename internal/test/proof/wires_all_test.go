@@ -2,5 +2,5 @@
 
 package proof
 
-// everyWire says that each turn of the catalogue is tried on each wire.
+// everyWire reports that each turn of the catalogue is tried on each wire.
 const everyWire = true

@@ -2,6 +2,6 @@
 
 package proof
 
-// everyWire says that each turn of the catalogue is tried on each wire. Else it is
+// everyWire reports that each turn of the catalogue is tried on each wire. Else it is
 // one of them, not the same for each turn.
 const everyWire = false

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// witness is a provider that keeps its requests. It compares each request with
-// the one that is made of the whole log, to the byte.
+// witness is a provider that keeps its requests. It compares each request, byte by byte, with the
+// request that the whole log produces.
 type witness struct {
 	model.Provider
 	process *process

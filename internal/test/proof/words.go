@@ -44,8 +44,8 @@ func split(line string) ([]word, error) {
 	}
 }
 
-// words are what is left of a line. The first error stays, and everything
-// after it is empty.
+// words are the unread words of a line. After an error, all words are empty; the first error is
+// kept.
 type words struct {
 	left []word
 	err  error

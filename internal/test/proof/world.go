@@ -23,15 +23,15 @@ const Secret = "hunter2-hunter2-hunter2"
 
 const (
 	defaultGrace = 250 * time.Millisecond
-	// endMargin is what C9 gives beyond the grace, strayMargin what a turn
-	// gives what it leaves behind after its terminal event.
+	// endMargin is the time that C9 allows beyond the grace. strayMargin is the further time in
+	// which everything that a turn leaves running must end after its terminal event.
 	endMargin   = 250 * time.Millisecond
 	strayMargin = 200 * time.Millisecond
-	// shakeMargin is the virtual time that goroutines spend on giving way where
-	// the schedule is varied, nanoseconds each time.
+	// shakeMargin bounds the virtual time that goroutines yield if the schedule is varied, some
+	// nanoseconds each time.
 	shakeMargin = time.Millisecond
-	// patience is longer than anything that ends by itself may take, all
-	// retries and the longest stall bounds together.
+	// patience is longer than the longest run that ends by itself, with all retries and the longest
+	// stall bounds together.
 	patience = 48 * time.Hour
 )
 
@@ -58,15 +58,15 @@ type world struct {
 	pending atomic.Int64   // timed moves that are still to be made
 	closing chan struct{}  // holds a token when the session must be closed and opened again
 
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	problems      []string
 	accepted      []string        // inputs
 	runs          map[callKey]int // of calls
-	seen          []event.Event   // what the first subscriber was shown
+	seen          []event.Event   // events that the first subscriber received
 	fired         []bool          // moves that wait for an event
 	approvalCount int             // requests for approval
 	reviewCount   int             // reviews
-	// requested is what the models were sent, by the disk that has the log.
+	// requested has the requests that the models received, by the disk that has the log.
 	requested map[*disk][]contract.Request
 	machines  map[*disk]*machine // with an executor
 }
@@ -121,7 +121,8 @@ func (w *world) interruptBound() time.Duration {
 	return defaultGrace + bound
 }
 
-// run is a call of a session: what a crash may have left is another one.
+// callKey identifies a call of a session: after a crash, a session with the same id has other
+// calls.
 type callKey struct {
 	disk *disk
 	item string

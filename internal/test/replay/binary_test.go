@@ -22,8 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// stage serves one recording after the other: each as the answer to the first
-// request, and a short answer to those that follow.
+// stage serves one recording after the other: each as the answer to the first request, and a short
+// answer to all further requests.
 type stage struct {
 	mu       sync.Mutex
 	rec      recording
@@ -113,8 +113,8 @@ var providers = map[string]string{
 	"gemini":    "gemini/gemini-3.8-flash",
 }
 
-// run prompts settle in the session and returns the items that ended. Tools
-// there are none: what a recording calls is not to be done.
+// run prompts settle in the session and returns the items that ended. There are no tools: the calls
+// of a recording must not run.
 func (b binary) run(t *testing.T, rec recording, session, prompt string) []object {
 	t.Helper()
 	url := b.url
@@ -147,9 +147,8 @@ func (b binary) run(t *testing.T, rec recording, session, prompt string) []objec
 	return items
 }
 
-// TestBinary plays each recording to the built binary, and compares its events
-// and the request that it sends next with the independent reading, and with
-// what the recorded client sent next.
+// TestBinary plays each recording to the built binary. It compares the events with the independent
+// reading, and the next request also with the recorded client's next request.
 func TestBinary(t *testing.T) {
 	s := &stage{}
 	server := httptest.NewServer(s)
@@ -170,7 +169,7 @@ func TestBinary(t *testing.T) {
 			if len(requests) < 2 {
 				t.Fatalf("%d requests, so that nothing came back", len(requests))
 			}
-			if want.Stop == "" { // it failed or was cut: what counts is that the session goes on
+			if want.Stop == "" { // it failed or was cut: the session must go on
 				return
 			}
 			eventsOf(t, got, want)
@@ -180,7 +179,7 @@ func TestBinary(t *testing.T) {
 	t.Logf("%d recordings in %v", len(all), time.Since(begin))
 }
 
-// eventsOf compares the items that settle reports with what the response says.
+// eventsOf compares the items that settle reports with the content of the response.
 func eventsOf(t *testing.T, items []object, want reading) {
 	t.Helper()
 	var got reading
@@ -206,8 +205,8 @@ func eventsOf(t *testing.T, items []object, want reading) {
 	}
 }
 
-// comesBack checks that the next request has what the response said: its calls
-// as the provider made them, and what it attached to them.
+// comesBack checks that the next request has the content of the response: its calls as the provider
+// made them, and the fields that the provider added to them.
 func comesBack(t *testing.T, rec recording, want reading, request []byte) {
 	t.Helper()
 	body := normal(t, request)
@@ -253,8 +252,8 @@ func normal(t *testing.T, body []byte) string {
 	return encode(v)
 }
 
-// backOf returns what the recorded client sent back of the response and what
-// matters of it: the ids of calls, reasoning, and what is opaque.
+// backOf returns the relevant parts of the response that the recorded client sent back: the ids of
+// calls, reasoning, and opaque data.
 func backOf(rec recording, want reading) []string {
 	var next object
 	if json.Unmarshal(rec.next, &next) != nil {

@@ -67,7 +67,7 @@ func (r recording) provider(body io.Reader) model.Provider {
 	return chat.New(chat.Options{Endpoint: endpoint})
 }
 
-// decoded is what the decoders make of a response.
+// decoded returns the reading and the provider signatures that the decoders produce for a response.
 func decoded(t *testing.T, p model.Provider) (reading, []*model.ProviderSignature) {
 	t.Helper()
 	var r reading
@@ -121,8 +121,7 @@ var stops = map[model.StopReason]string{
 	model.StopPause: "pause", model.StopFilter: "filter", model.StopSequence: "end",
 }
 
-// TestDecode compares what the decoders make of each recording with the
-// independent reading.
+// TestDecode compares the decoders' result for each recording with the independent reading.
 func TestDecode(t *testing.T) {
 	for _, rec := range recordings(t) {
 		t.Run(rec.ID, func(t *testing.T) {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// reading is what a response says, read without settle's decoders.
+// reading is the content of a response, read without settle's decoders.
 type reading struct {
 	Text, Thinking string
 	Calls          []call
 	Stop           string // "end", "tools", "length", "refusal", "pause", "filter"; "" if it has no end
-	Input, Output  int64  // tokens; 0 where the server does not say
+	Input, Output  int64  // tokens; 0 if the server reports none
 	Error          string // the message of an error within the stream
 
 	phases     []string          // of messages
 	signatures []string          // the provider signatures of reasoning
-	members    map[string]string // what it attached to calls, by call id
+	members    map[string]string // fields that the response added to calls, by call id
 	broken     bool              // an event is not JSON
 }
 

@@ -35,7 +35,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// recordings returns those of streams.
+// recordings returns the recordings of streams.
 func recordings(t *testing.T) []recording {
 	t.Helper()
 	dir := folder(t)
@@ -46,7 +46,7 @@ func recordings(t *testing.T) []recording {
 	return all
 }
 
-// indexed returns what a folder's index names and has as a stream.
+// indexed returns the recordings that a folder's index names and that are streams.
 func indexed(t *testing.T, dir string) []recording {
 	t.Helper()
 	index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// judged is what each recorded refusal is, judged by hand from its words.
+// judged has the correct kind of each recorded refusal, judged by hand from its words.
 var judged = []struct {
 	words string
 	kind  model.ErrorKind

@@ -38,9 +38,9 @@ var otherwise = map[string]string{
 	"responses--xai--chat-function-calling-xai-grok-4-1-fast-non-reasoning-can-us--28daedd6":  "it has a signature of a response that is not recorded",
 }
 
-// TestServed plays each recording with the model server, which sends it byte
-// for byte. What the recorded client sent next was taken by the real server, so
-// the model server takes the signatures in it.
+// TestServed plays each recording with the model server, which sends it byte for byte. The real
+// server accepted the recorded client's next request, so the model server must accept the
+// signatures in it.
 func TestServed(t *testing.T) {
 	for _, rec := range recordings(t) {
 		s := modeltest.New(

@@ -1,6 +1,6 @@
 package shake
 
-// On says whether this build has points. The overlay replaces this file.
+// On reports whether this build has points. The overlay replaces this file.
 const On = false
 
 // first is the seed of processes that do not call Seed.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Schedule decides at each point whether the goroutine gives way. A seed fixes
-// what is decided; which goroutine comes to a point first is the Go scheduler's.
+// Schedule decides at each point whether the goroutine yields. A seed fixes the decisions; the Go
+// scheduler decides which goroutine comes to a point first.
 type Schedule struct {
 	state atomic.Uint64 // of the generator
 	rate  atomic.Uint32 // how many points of 256 give way

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// draws returns what a schedule decides at its first points.
+// draws returns the decisions of a schedule at its first points.
 func draws(seed uint64) (out []uint64) {
 	var s Schedule
 	s.seed(seed)
@@ -58,7 +58,7 @@ func TestPointsChangeTheOrder(t *testing.T) {
 	}
 }
 
-// Whoever holds a lock does not sleep.
+// A goroutine that holds a lock does not sleep.
 func TestPlaces(t *testing.T) {
 	pc, _, line, _ := runtime.Caller(0)
 	for want, list := range map[bool][]Lines{

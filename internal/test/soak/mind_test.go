@@ -15,12 +15,12 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// mind is the model: it works for as many steps as it is told to, plans, starts
-// child agents, and looks whether each request has what it must not forget.
+// mind is the model: it works for the ordered number of steps, plans, starts child agents, and
+// checks that each request has the parts that it must not forget.
 type mind struct {
 	every, children int // a child is started every so many steps, so many in all
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	left      int        // steps of the turn
 	steps     int        // so far
 	started   int        // children
@@ -70,7 +70,7 @@ func (m *mind) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Ch
 }
 
 func (m *mind) next(req model.Request, text string) script.Step {
-	if req.NoCalls { // it may be of what comes first alone
+	if req.NoCalls { // it can belong to the next input only
 		m.summaries++
 		return script.Text(fmt.Sprintf("## Goal\nTo get through.\n## Done\n%d steps.", m.steps))
 	}
@@ -104,7 +104,7 @@ func (m *mind) next(req model.Request, text string) script.Step {
 	return script.Call("work", fmt.Sprintf(`{"n":%d}`, m.steps))
 }
 
-// begin tells the mind of an input, which it works on for so many steps.
+// begin gives the mind an input, which it works on for so many steps.
 func (m *mind) begin(input string, steps int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,11 +25,11 @@ const (
 	blocks  = 6  // in which the session is measured
 )
 
-// gauge is what a block of steps took.
+// gauge has the measurements of a block of steps.
 type gauge struct {
 	between        time.Duration // per step, of settle's own
 	bytes, mallocs uint64        // per step
-	heap           uint64        // that is in use after it
+	heap           uint64        // in use after the block
 	goroutines     int
 	descriptors    int
 }
@@ -103,7 +103,7 @@ func open(t *testing.T, dir string, m *mind) (*settle.Host, *settle.Session) {
 	return host, s
 }
 
-// verify holds the session and those of its children to the contract.
+// verify checks the session and its child sessions against the contract.
 func verify(t *testing.T, dir string) event.State {
 	t.Helper()
 	store := settle.Store{Dir: dir}
@@ -130,7 +130,7 @@ func verify(t *testing.T, dir string) event.State {
 	return state
 }
 
-// measure returns what the steps took since it was called last.
+// measure returns the measurements of the steps since its last call.
 func (m *mind) measure() gauge {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,9 +146,10 @@ func (m *mind) measure() gauge {
 	return g
 }
 
-// report says what each block took, and fails where a step of the last took twice
-// what one of the second did. A few allocations for each request there was are made
-// at each compaction; what was said in them is not read again.
+// report logs the measurements of each block. It fails if a step of the last block allocates more
+// than twice the bytes of a step of the second block, or in more than three times as many pieces,
+// or if 40 goroutines or descriptors more are open. Each compaction makes a few allocations for
+// each earlier request; the texts of these requests are not read again.
 func report(t *testing.T, totals []gauge) {
 	t.Helper()
 	n := *steps / perTurn / blocks * perTurn

@@ -11,7 +11,8 @@ import (
 
 var times = flag.Int("swap-times", 1, "how many times as many calls are made while names are swapped")
 
-// Calls is how many calls a test makes while names are swapped, if it makes n by default.
+// Calls returns the number of calls that a test makes while names are swapped, if it makes n by
+// default.
 func Calls(n int) int { return n * *times }
 
 // Swapper exchanges two names until it is stopped.
@@ -48,10 +49,10 @@ func (s *Swapper) exchange() error {
 	return unix.Renameat2(unix.AT_FDCWD, s.name, unix.AT_FDCWD, s.second, unix.RENAME_EXCHANGE)
 }
 
-// Rounds is how often the names were exchanged.
+// Rounds returns the number of exchanges of the names so far.
 func (s *Swapper) Rounds() int64 { return s.rounds.Load() }
 
-// Stop ends the exchange. Each name is then what it was at first, if both are there.
+// Stop ends the exchange. If both names exist, each has its first target again.
 func (s *Swapper) Stop() {
 	s.once.Do(func() {
 		close(s.done)

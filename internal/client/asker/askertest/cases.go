@@ -19,7 +19,7 @@ type Case struct {
 	Arguments string
 	// Shown are pieces of text that the question must have.
 	Shown []string
-	// Refused says that the call is too long to show, and that settle refuses it without a
+	// Refused reports that the call is too long to show, and that settle refuses it without a
 	// question.
 	Refused bool
 }
@@ -106,7 +106,7 @@ func arguments(in map[string]any) string {
 	return string(raw)
 }
 
-// Tools are those that the calls need.
+// Tools are the names of the tools that the calls need.
 const Tools = "shell,job,write,apply_patch"
 
 // Prepare makes the files that the calls change, and a configuration with
@@ -128,8 +128,7 @@ func Prepare(t *testing.T, dir string) {
 	}
 }
 
-// Check checks what a client was sent to ask about the call: that it is all
-// there, and what approving it for the session covers.
+// Check checks that a client received the whole call and the scope of an approval for the session.
 func (c Case) Check(t *testing.T, sent json.RawMessage) {
 	t.Helper()
 	var all []string

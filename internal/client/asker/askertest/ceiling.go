@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// Ceiling is what a user configured, and what becomes of a call that changes
-// something when a client wishes that everything may run.
+// Ceiling is a configured permission, and the outcome of a call with effects under it if the client
+// requests that all calls run.
 type Ceiling struct {
 	User string // permission
-	// Asks says that a client is asked; otherwise the call runs or is refused.
+	// Asks reports that a client is asked. If it is false, Runs reports whether the call runs or is
+	// refused.
 	Asks bool
 	Runs bool
 }
@@ -44,7 +45,7 @@ func (c Ceiling) Configure(t *testing.T, home string) {
 	}
 }
 
-// Check checks what became of the call.
+// Check checks whether the call ran and whether it was asked about.
 func (c Ceiling) Check(t *testing.T, dir string, questions int) {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, Made))

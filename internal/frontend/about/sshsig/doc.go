@@ -1,6 +1,5 @@
-// Package sshsig verifies signatures in OpenSSH's format: those that
-// "ssh-keygen -Y sign" makes and "ssh-keygen -Y verify" checks (PROTOCOL.sshsig in
-// OpenSSH's source).
+// Package sshsig verifies signatures in OpenSSH's format, which "ssh-keygen -Y sign" makes and
+// "ssh-keygen -Y verify" checks (PROTOCOL.sshsig in OpenSSH's source).
 //
 //	allowed signers ─► ParseSigners ─┐
 //	message, armored signature ──────┴► Verify ─► the signer, or why there is none

@@ -32,7 +32,7 @@ func write(t *testing.T, path string, data []byte) string {
 	return path
 }
 
-// What ssh-keygen signs, this package verifies.
+// This package verifies the signatures of ssh-keygen.
 func TestKeygenSigns(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")

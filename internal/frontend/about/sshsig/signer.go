@@ -17,7 +17,7 @@ const (
 // Signer is a trusted public key: one line of a file of allowed signers.
 type Signer struct {
 	Principal string
-	Namespace string // what the key may sign
+	Namespace string // the purpose for which the key can sign
 	Comment   string
 
 	blob        []byte // the key's wire form

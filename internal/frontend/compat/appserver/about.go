@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/model/catalog"
 )
 
-// initialize is served at once: what follows it may rely on it.
+// initialize responds at once: later requests can rely on it.
 func (s *Server) initialize(r *jsonrpc.Request) {
 	var p struct {
 		ClientInfo struct {
@@ -77,7 +77,7 @@ func (s *Server) configured(dir string) (*config.Resolved, error) {
 	return resolved, nil
 }
 
-// configRead tells what is in force in Codex's words, as far as it has any.
+// configRead returns the settings in force in Codex's words, as far as Codex has words for them.
 func (s *Server) configRead(_ context.Context, p where) (any, error) {
 	resolved, err := s.configured(p.Cwd)
 	if err != nil {
@@ -120,8 +120,7 @@ type skillsParams struct {
 	Cwds []string `json:"cwds"`
 }
 
-// modelList lists the model that is used where none is named, then what else is
-// known of its provider.
+// modelList lists the default model first, then the other known models of its provider.
 func (s *Server) modelList(_ context.Context, p where) (any, error) {
 	resolved, err := s.configured(p.Cwd)
 	if err != nil {

@@ -68,7 +68,7 @@ func (l *loadedThread) question(q asker.Question) (method string, params object)
 	return "item/commandExecution/requestApproval", params
 }
 
-// verdict is what the client's decision means.
+// verdict returns the meaning of the client's decision.
 func verdict(got decided, err error) (asker.Answer, error) {
 	if err != nil {
 		return asker.Answer{}, err
@@ -89,7 +89,7 @@ func verdict(got decided, err error) (asker.Answer, error) {
 	return asker.Answer{Verdict: known}, nil
 }
 
-// fill has the client's user fill in what a server asks for.
+// fill has the client's user fill in the form of a server.
 func (l *loadedThread) fill(ctx context.Context, q asker.Question) asker.SentQuestion {
 	if !l.subscribed.Load() {
 		return asker.Nobody(noSubscriber())

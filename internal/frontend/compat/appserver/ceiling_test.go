@@ -7,8 +7,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A client can only tighten what the user configured: with a thread, a turn, or
-// words of a configuration.
+// A client can only tighten the user's configuration: with a thread, a turn, or overrides of the
+// configuration.
 func TestRightsWithinTheUsersPermission(t *testing.T) {
 	full := map[string]any{"type": "dangerFullAccess"}
 	for _, test := range askertest.Ceilings() {

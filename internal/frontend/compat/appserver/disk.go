@@ -14,7 +14,7 @@ type disk struct {
 	catalogue.Shelf
 }
 
-// load returns the state of a session; of a damaged log, what can be read.
+// load returns the state of a session; of a damaged log, the readable part.
 func (d *disk) load(id string) (event.State, error) {
 	state, _, err := d.Load(id)
 	return state, notFound(id, err)
@@ -35,5 +35,5 @@ func notFound(id string, err error) error {
 	return err
 }
 
-// path is where a thread's log is.
+// path returns the path of a thread's log.
 func (d *disk) path(id string) string { return filepath.Join(d.Dir, "sessions", id+".log") }

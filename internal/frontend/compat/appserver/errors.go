@@ -18,10 +18,9 @@ type turnError struct {
 	Misalignment      *string `json:"misalignment"`
 }
 
-// failed says why a turn failed. Clients show some kinds of errors as errors
-// and others as text only, so a kind is chosen by which users see the failure:
-// codex-acp fails a prompt for usageLimitExceeded and unauthorized, and shows
-// the message of the others.
+// failed returns the error of a failed turn. Clients show some kinds of errors as errors and others
+// as text only, so the kind is chosen by the way in which users see the failure: codex-acp fails a
+// prompt for usageLimitExceeded and unauthorized, and shows the message of all other kinds.
 func failed(f *event.Failure) *turnError {
 	if f == nil {
 		return nil
@@ -64,7 +63,7 @@ func errorInfo(f *event.Failure) any {
 	}
 }
 
-// turnStatus says how a turn ended: its status, and its error if it has one.
+// turnStatus returns the status of a turn, and its error if it failed.
 func turnStatus(c *event.Cause) (status string, err *turnError) {
 	switch {
 	case c == nil:

@@ -63,7 +63,7 @@ func serve(t *testing.T, m *script.Model, data string, change ...func(*Options))
 	return c
 }
 
-// answer has what is asked about decided; nil leaves it open.
+// answer has every approval request answered with the decision; nil leaves it open.
 func (c *client) answer(decision any) {
 	for _, method := range []string{"item/commandExecution/requestApproval", "item/fileChange/requestApproval"} {
 		c.Answer(method, func(json.RawMessage) (any, error) {
@@ -95,7 +95,7 @@ func (c *client) thread(more ...map[string]any) string {
 	return field(c, c.Must("thread/start", p), "thread.id").(string)
 }
 
-// turn says something in the thread, and returns the turn's id.
+// turn sends an input to the thread, and returns the turn's id.
 func (c *client) turn(thread, text string, more ...map[string]any) string {
 	c.Helper()
 	p := map[string]any{"threadId": thread, "input": say(text)}
@@ -129,7 +129,7 @@ func (c *client) diff(what string, want, got any) {
 	}
 }
 
-// methods are those of the messages that came, of those that are asked for.
+// methods returns, in order, the methods of the received messages that are in the list of.
 func (c *client) methods(of ...string) []string {
 	var out []string
 	for _, line := range c.Lines() {

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// itemsView is how much of a turn is shown.
+// itemsView is the part of a turn that is shown.
 type itemsView string
 
 const (

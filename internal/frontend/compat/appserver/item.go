@@ -26,7 +26,7 @@ const (
 	declined   = "declined"
 )
 
-// itemKind is what an item of settle's is to clients.
+// itemKind is the protocol's type for an item.
 type itemKind string
 
 const (
@@ -34,7 +34,7 @@ const (
 	prompts     itemKind = "hookPrompt"
 	says        itemKind = "agentMessage"
 	thinks      itemKind = "reasoning"
-	runs        itemKind = "commandExecution" // a command, or what reads as one
+	runs        itemKind = "commandExecution" // a command, or a call that reads like one
 	changes     itemKind = "fileChange"
 	searches    itemKind = "webSearch"
 	callsServer itemKind = "mcpToolCall"
@@ -70,8 +70,8 @@ func kindOf(c event.Content) itemKind {
 	return callsTool
 }
 
-// view is where an item is seen from: the directory of its thread, and what
-// became of its approvals.
+// view is the context in which an item is shown: the directory of its thread, and the turn with its
+// approvals.
 type view struct {
 	dir  string
 	turn *event.Turn
@@ -142,7 +142,7 @@ func (v view) hookOf(text string) string {
 	return ""
 }
 
-// setNull sets what Codex may say and settle does not.
+// setNull sets fields to null that Codex can send and settle does not.
 func setNull(o object, names ...string) {
 	for _, name := range names {
 		o[name] = nil
@@ -213,7 +213,7 @@ func (v view) describeServerTool(out object, i *event.Item, c event.Content) {
 	}
 }
 
-// commandAction is what a command is for: read, listFiles, search or unknown.
+// commandAction is the purpose of a command: read, listFiles, search or unknown.
 type commandAction struct {
 	Type    string  `json:"type"`
 	Command string  `json:"command"`
@@ -242,8 +242,8 @@ func describe(c event.Content, dir string) (line, at string, action commandActio
 	}
 }
 
-// updates returns what a call changes, by the details of its result or of the
-// approval that was asked for; without any, the files that it names.
+// updates returns the changes of a call, from the details of its result or of its approval request;
+// without details, the files that it names.
 func updates(dir string, c event.Content, details json.RawMessage) []object {
 	out := []object{}
 	for _, change := range toolview.New(c.Name, c.RanWith(), dir).Changes(details) {
@@ -267,7 +267,7 @@ func update(c toolview.Change) object {
 	}
 }
 
-// messageOf returns what a user said as an item.
+// messageOf returns an input of the user as an item.
 func messageOf(in event.Input) object {
 	content := []object{}
 	text := in.Text

@@ -85,7 +85,7 @@ func TestServerTools(t *testing.T) {
 	}
 }
 
-// What a hook gives the model is an item of the protocol, with the run of the hook; other notes of
+// A hook's text for the model is an item of the protocol, with the run of the hook; other notes of
 // settle for the model are none.
 func TestHookPrompts(t *testing.T) {
 	b := newEventLog(t)

@@ -17,15 +17,15 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// loadedThread is a thread that is loaded: its session is open, and follow says what
-// happens in it. Requests about it come one at a time, in its lane.
+// loadedThread is a loaded thread: its session is open, and follow sends its events. Requests about
+// it run one at a time, in its lane.
 type loadedThread struct {
 	s         *Server
 	opened    *assemble.Opened
 	policy    *assemble.Policy
 	ephemeral bool
 	done      chan struct{} // closed when follow has ended
-	// subscribed says that the client wants to hear of the thread.
+	// subscribed reports that the client wants to hear of the thread.
 	subscribed atomic.Bool
 
 	order      sync.Mutex  // held while an event is translated, and while an answer with a place among the notifications is sent
@@ -40,13 +40,13 @@ type loadedThread struct {
 	// the lane.
 	fetching context.CancelCauseFunc
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	rights codex.Rights
 	status threadStatus
 }
 
-// sender is a request that sent an input, and how it is answered with the turn
-// that works on it.
+// sender is a request that sent an input, and the function that answers it with the turn that takes
+// the input.
 type sender struct {
 	*jsonrpc.Request
 	answer func(turn object) any
@@ -54,7 +54,7 @@ type sender struct {
 
 func (l *loadedThread) id() string { return l.opened.ID() }
 
-// follow says what happens in the session until it is closed.
+// follow sends the session's events to the client until the session is closed.
 func (l *loadedThread) follow(cursor uint64) {
 	defer close(l.done)
 	for e, err := range l.opened.Events(l.s.Life, cursor) {
@@ -173,7 +173,7 @@ func (l *loadedThread) idle() {
 	})
 }
 
-// finish answers what is left: the session is closed.
+// finish answers the remaining requests: the session is closed.
 func (l *loadedThread) finish() {
 	for _, e := range l.starts.Close() {
 		e.Request.Fail(invalid("thread %s was closed before the turn began; the input is kept", l.id()))

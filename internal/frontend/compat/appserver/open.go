@@ -77,7 +77,7 @@ func (p setup) asksForRights() bool {
 	return p.Sandbox != "" || p.Permissions != "" || p.text("sandbox_mode") != ""
 }
 
-// rights are those that a client asks for, over those that are configured.
+// rights returns the permissions that a client requests, bounded by the configured permission.
 func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	r, err := s.Sessions.Settings(dir, nil)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
 // ownEffort is the effort that clients see if the model chooses its own.
 const ownEffort = "default"
 
-// model is what to ask, in settle's words: PROVIDER/NAME and the effort; empty is what
-// is configured.
+// model returns the model as PROVIDER/NAME and the effort, in settle's words; "" means the
+// configured value.
 func (s *Server) model(dir, name, provider, effort string) (string, string, error) {
 	switch effort {
 	case ownEffort:
@@ -210,7 +210,7 @@ func (l *loadedThread) snapshot(withTurns bool) object {
 	return l.loaded(t)
 }
 
-// loaded adds to a thread of the log what is known of it while it is loaded.
+// loaded adds the live state of a loaded thread to a thread of the log.
 func (l *loadedThread) loaded(t object) object {
 	now := l.opened.Model()
 	l.mu.Lock()
@@ -233,7 +233,7 @@ func (s *Server) read(state event.State, withTurns bool) object {
 	return t
 }
 
-// lastEffort is how much the last model of a session was to think.
+// lastEffort returns the effort of a session's last turn.
 func lastEffort(state event.State) string {
 	if n := len(state.Turns); n > 0 {
 		return state.Turns[n-1].Start.Effort

@@ -11,10 +11,10 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/compat/codex"
 )
 
-// setup is what the requests have in common that open a thread.
+// setup has the common parameters of the requests that open a thread.
 type setup struct {
 	codex.RequestedRights
-	ThreadID              string         `json:"threadId"` // that is resumed
+	ThreadID              string         `json:"threadId"` // of the resumed thread
 	Model                 string         `json:"model"`
 	ModelProvider         string         `json:"modelProvider"`
 	Cwd                   string         `json:"cwd"`
@@ -35,7 +35,7 @@ func (p setup) text(key string) string {
 	return s
 }
 
-// inputParams are what the requests say that send an input.
+// inputParams has the common parameters of the requests that send an input.
 type inputParams struct {
 	codex.RequestedRights
 	ThreadID     string          `json:"threadId"`
@@ -91,8 +91,8 @@ type userInput struct {
 	Name string `json:"name"`
 }
 
-// read returns what the user says as a text with images. Local files are as
-// seen from the directory.
+// read returns the input of the user as a text with images. Paths of local files are relative to
+// the directory.
 func read(parts []userInput, dir string) (text string, images []event.Image, err error) {
 	var texts []string
 	for n, p := range parts {

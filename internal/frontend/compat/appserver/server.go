@@ -13,12 +13,12 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// Options are what a server needs.
+// Options configure a server.
 type Options struct {
 	rpc.Options
 	DataDir string
-	// Sandbox and Approval are what threads may do where the client does not say,
-	// in its words; empty is what the permission that is configured says.
+	// Sandbox and Approval are the permissions of threads whose client requests none, in Codex's
+	// words; empty means the configured permission.
 	Sandbox  codex.Sandbox
 	Approval codex.Approval
 }
@@ -33,14 +33,13 @@ type Server struct {
 	approval codex.Approval // as well
 	threads  rpc.Registry[loadedThread]
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ready   bool       // initialize was answered
 	unasked []string   // notifications that the client does not want
 }
 
-// Serve answers the client until it closes its end or a stop comes, then ends
-// everything, says so, and returns the stop, if there was one. The error is
-// about what did not end.
+// Serve answers the client until the client closes its end or a stop arrives, then ends everything,
+// reports that, and returns the stop, if there was one. The error names the work that did not end.
 func Serve(ctx context.Context, o Options) (*stdio.Stop, error) {
 	s := &Server{disk: disk{catalogue.Shelf{Dir: o.DataDir}}, sandbox: o.Sandbox, approval: o.Approval}
 	s.Server = rpc.New(o.Options, rpc.Protocol{
@@ -66,7 +65,7 @@ func (s *Server) Handle(_ context.Context, r *jsonrpc.Request) {
 	}
 }
 
-// methods are those that clients may call, beside initialize.
+// methods returns the methods that clients can call, except initialize.
 func (s *Server) methods() map[string]rpc.Method {
 	return map[string]rpc.Method{
 		"config/read": rpc.Of(s.configRead),

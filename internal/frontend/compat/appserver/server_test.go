@@ -35,8 +35,8 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// What is sent without waiting for answers is served in order: an interrupt
-// right after its turn's start is not lost (C10).
+// Requests that are sent without waiting for answers are served in order: an interrupt right after
+// its turn's start is not lost (C10).
 func TestInOrder(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Stall()))
 	thread := c.thread()
@@ -58,7 +58,7 @@ func TestInOrder(t *testing.T) {
 	)
 }
 
-// The answer to turn/start comes before anything is said of the turn.
+// The answer to turn/start comes before any notification about the turn.
 func TestAnswersComeFirst(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	thread := c.thread()
@@ -159,7 +159,7 @@ func TestManyInterrupts(t *testing.T) {
 	}
 }
 
-// What cannot be taken on is refused, and what was taken on is answered.
+// Requests beyond the bound are refused, and accepted requests are answered.
 func TestOverload(t *testing.T) {
 	release := make(chan struct{})
 	c := start(t, script.New(), func(o *Options) { o.MaxRequests = 2 })
@@ -193,7 +193,7 @@ func TestUnsubscribed(t *testing.T) {
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
 	c.Seen("thread/started", 1)
 	c.turn(thread, "go")
-	c.Seen(`"method":"item/completed"`, 1) // then it is quiet until somebody is asked
+	c.Seen(`"method":"item/completed"`, 1) // then it is quiet until the next question
 	c.diff("unsubscribed", "unsubscribed", c.Must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
 	c.diff("again", "notSubscribed", c.Must("thread/unsubscribe", map[string]any{"threadId": thread})["status"])
 	before := len(c.Lines())
@@ -216,7 +216,7 @@ func TestUnsubscribed(t *testing.T) {
 	c.Seen(`"delta":"Here."`, 1)
 }
 
-// What was asked when the client lost interest is not waited for.
+// A question that is open when the client unsubscribes is not waited for.
 func TestUnsubscribedWhileAsked(t *testing.T) {
 	c := start(t, script.New(script.Call("shell", `{"command":"touch made"}`), script.Text("Well.")))
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted"})
@@ -234,8 +234,8 @@ func TestUnsubscribedWhileAsked(t *testing.T) {
 	}
 }
 
-// Where the policy is never to ask, what would be asked about is denied, and a
-// turn may change that.
+// If the policy is never to ask, calls that need an approval are denied, and a turn can change
+// that.
 func TestNeverAsks(t *testing.T) {
 	c := start(t, script.New(
 		script.Call("shell", `{"command":"touch made"}`), script.Text("No."),
@@ -252,8 +252,7 @@ func TestNeverAsks(t *testing.T) {
 	c.diff("asked", 1, c.Count("requestApproval"))
 }
 
-// What is said while a turn runs joins it; what is said while it is being
-// interrupted does not.
+// An input during a turn joins it; an input while the turn is being interrupted does not.
 func TestSaidMeanwhile(t *testing.T) {
 	hold := make(chan struct{})
 	c := start(t, script.New(
@@ -300,7 +299,7 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// Standard input may end, or a signal come: what runs is ended and said to be.
+// At the end of standard input or a signal, the running work is ended, and its end is reported.
 func TestStops(t *testing.T) {
 	for name, stop := range map[string]func(*client){
 		"input":  func(c *client) { _ = c.In.Close() },

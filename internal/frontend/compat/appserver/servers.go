@@ -12,11 +12,11 @@ import (
 	"github.com/settle-agent/settle/tool/mcp"
 )
 
-// serverStates are how the MCP servers of a thread do.
+// serverStates has the states of the MCP servers of a thread.
 type serverStates struct {
 	signal chan struct{} // there is something to say; holds one
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	now     map[string]serverState
 	pending []serverState // not said yet, in order
 }
@@ -43,7 +43,7 @@ func (s *serverStates) seen(name string, state mcp.State, why error) {
 	}
 }
 
-// of is how a server does; false if nothing was seen of it.
+// of returns the state of a server; false if it has none yet.
 func (s *serverStates) of(name string) (serverState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *serverStates) take() []serverState {
 	return out
 }
 
-// tellServers tells the client how the thread's servers do, until it is closed. One
-// whose tools are known is ready: it is started by its first call.
+// tellServers sends the states of the thread's servers to the client, until the thread is closed. A
+// server whose tools are known is ready: its first call starts it.
 func (l *loadedThread) tellServers() {
 	for _, s := range l.opened.Agent.Servers {
 		if _, seen := l.servers.of(s.Name); !seen && s.Known != nil {
@@ -119,7 +119,7 @@ type listServers struct {
 	Server   string `json:"serverName"`
 }
 
-// serverList lists the MCP servers of a thread, or those that are configured.
+// serverList lists the MCP servers of a thread, or the configured servers.
 func (s *Server) serverList(_ context.Context, p listServers) (any, error) {
 	data := []object{}
 	l := s.threads.Get(p.ThreadID)

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A client's servers are used as Codex's configuration has them, and it is told how
-// they do.
+// A client's servers are used as Codex's configuration defines them, and the client receives their
+// states.
 func TestServersOfAClient(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "sums", Version: "1"}, nil)
 	type numbers struct {

@@ -10,8 +10,7 @@ import (
 	"github.com/settle-agent/settle/internal/skills"
 )
 
-// skillsList answers for each directory with its skills, and with those that cannot
-// be used.
+// skillsList returns, for each directory, its skills and the errors of skills that cannot be used.
 func (s *Server) skillsList(_ context.Context, p skillsParams) (any, error) {
 	if len(p.Cwds) == 0 {
 		p.Cwds = []string{s.Dir}

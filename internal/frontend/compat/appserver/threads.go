@@ -292,7 +292,7 @@ func (l *loadedThread) listJobs(_ context.Context, r *jsonrpc.Request, _ about) 
 	return nil
 }
 
-// compact answers at once: what comes of it, the turn's notes say.
+// compact responds at once: the notes of the turn report the result.
 func (l *loadedThread) compact(ctx context.Context, r *jsonrpc.Request, _ about) error {
 	r.Reply(object{})
 	go scope.Shield(l.s.Panicked, func() { // ends with the compaction, and that with its session

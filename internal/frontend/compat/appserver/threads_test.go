@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// ids are those of listed threads.
+// ids returns the ids of the listed threads.
 func ids(c *client, answer map[string]any) []string {
 	c.Helper()
 	out := []string{}
@@ -32,7 +32,7 @@ func TestThreadsAreListed(t *testing.T) {
 		c.Seen(`"method":"turn/completed"`, n+1)
 		all = append(all, id)
 	}
-	c.thread() // nothing was said in it, so it is not there yet
+	c.thread() // it has no input, so it is not there yet
 	var paged []string
 	p := map[string]any{"limit": 2, "sortDirection": "asc"}
 	for {
@@ -63,7 +63,7 @@ func TestArchive(t *testing.T) {
 	c.Must("thread/name/set", map[string]any{"threadId": id, "name": " A  name "})
 	c.refuse(-32600, "must not be empty", "thread/name/set", map[string]any{"threadId": id, "name": " "})
 	c.Must("thread/archive", this)
-	c.Seen(`"status":"interrupted"`, 1) // archiving ends what runs
+	c.Seen(`"status":"interrupted"`, 1) // archiving ends the running turn
 	c.Seen("thread/archived", 1)
 	c.diff("listed", []string{}, ids(c, c.Must("thread/list", nil)))
 	c.diff("listed as archived", []string{id}, ids(c, c.Must("thread/list", map[string]any{"archived": true})))
@@ -80,7 +80,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A client that starts anew is faster than the end of what it ran before.
+// A restarted client can be faster than the end of its earlier process.
 func TestResumeAtOnce(t *testing.T) {
 	data := t.TempDir()
 	first := serve(t, script.New(script.Text("one")), data)
@@ -101,9 +101,8 @@ func TestResumeAtOnce(t *testing.T) {
 	second.Seen(`"delta":"two"`, 1)
 }
 
-// A thread that is resumed while a turn runs is told exactly: what the answer has
-// does not come again, and nothing is left out, however far the client lags
-// behind.
+// A client that resumes a thread during a turn receives every change exactly once: changes in the
+// response do not come again, and nothing is left out, even if the client lags behind.
 func TestResumeWhileItStreams(t *testing.T) {
 	deltas := make([]string, 1500)
 	for n := range deltas {
@@ -137,8 +136,8 @@ func TestResumeWhileItStreams(t *testing.T) {
 	}
 }
 
-// Of a turn that a client unsubscribes from nothing is said after the answer, also
-// where the client lags behind.
+// After the answer to an unsubscribe, the client receives nothing of the turn, also if it lags
+// behind.
 func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 	deltas := make([]string, 1500)
 	for n := range deltas {
@@ -175,8 +174,7 @@ func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 	}
 }
 
-// A thread that another process has open is told to be, in words that clients
-// know.
+// If another process has a thread open, the error says so in words that clients know.
 func TestHeldElsewhere(t *testing.T) {
 	data := t.TempDir()
 	first := serve(t, script.New(), data)
@@ -201,7 +199,7 @@ func TestEphemeral(t *testing.T) {
 	c.refuse(-32600, "no rollout found", "thread/read", map[string]any{"threadId": id})
 }
 
-// What a client gives with a thread reaches the model.
+// The client's instructions for a thread reach the model.
 func TestInstructions(t *testing.T) {
 	c := start(t, script.New().Otherwise(script.Text("ok")))
 	c.turn(c.thread(map[string]any{"baseInstructions": "You are short.", "developerInstructions": "Say less."}), "go")

@@ -27,8 +27,8 @@ type translator struct {
 	log    *transcript.Transcript
 	status threadStatus
 
-	// shown are the items of the running turn that clients know, and begun
-	// those whose reasoning has said something.
+	// shown are the items of the running turn that clients know, and begun the items whose
+	// reasoning has text.
 	shown map[string]itemKind
 	begun map[string]bool
 }
@@ -83,7 +83,7 @@ func (t *translator) notes(c transcript.Change) []note {
 	return nil
 }
 
-// compacted says that the history was compacted: clients show a line there.
+// compacted reports that the history was compacted: clients show a line there.
 func (t *translator) compacted(c transcript.Change) []note {
 	if d, ok := c.Event.Data.(event.HistoryChanged); !ok || d.Change != event.ChangeCompacted {
 		return nil
@@ -118,7 +118,7 @@ func (t *translator) state() event.State { return t.log.State() }
 
 func (t *translator) view(turn string) view { return view{t.state().Host.Dir, t.state().Turn(turn)} }
 
-// statusNotes says the thread's status, if it is another one.
+// statusNotes returns the notification of a changed thread status; nil if the status is the same.
 func (t *translator) statusNotes(s threadStatus) []note {
 	if s == t.status {
 		return nil

@@ -19,7 +19,7 @@ type eventLog struct {
 	t   *testing.T
 	tr  *translator
 	seq uint64
-	all []string // what was said, in brief
+	all []string // notifications, in brief
 }
 
 func newEventLog(t *testing.T) *eventLog {
@@ -38,7 +38,7 @@ func newEventLog(t *testing.T) *eventLog {
 	return b
 }
 
-// write appends events and takes down what is said of them.
+// write appends events and records their notifications.
 func (b *eventLog) write(events ...event.Event) {
 	b.t.Helper()
 	for _, e := range events {
@@ -48,7 +48,7 @@ func (b *eventLog) write(events ...event.Event) {
 	}
 }
 
-// step appends an event and returns what is said of it.
+// step appends an event and returns its notifications.
 func (b *eventLog) step(e event.Event) []note {
 	b.t.Helper()
 	b.seq++
@@ -61,7 +61,7 @@ func (b *eventLog) step(e event.Event) []note {
 	return notes
 }
 
-// brief tells a notification in a line.
+// brief returns a notification as a line.
 func brief(t *testing.T, n note) string {
 	t.Helper()
 	raw, err := json.Marshal(n.Params)
@@ -192,7 +192,7 @@ func TestWhatTheModelSays(t *testing.T) {
 	)
 }
 
-// A plan is told when the call that sets it has ended, if it did well.
+// A plan is sent when the call that sets it has completed.
 func TestPlan(t *testing.T) {
 	const arguments = `{"explanation":"why","plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"}]}`
 	b := newEventLog(t)
@@ -214,7 +214,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A search of the web is an item of its own; what failed says why.
+// A search of the web is an item of its own; a failed one has the reason.
 func TestSearches(t *testing.T) {
 	b := newEventLog(t)
 	b.attempt()
@@ -297,8 +297,7 @@ func TestChangedCommand(t *testing.T) {
 	)
 }
 
-// A change of files is shown with its diff: when somebody is asked about it, or
-// when it is made.
+// A change of files is shown with its diff: in a question about it, or when it is made.
 func TestChanges(t *testing.T) {
 	const made = `{"files":[{"path":"a.txt","kind":"create","diff":"--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n","added":2,"removed":0}]}`
 	const moved = `{"files":[{"path":"b.txt","from":"a.txt","kind":"move","diff":"--- a/a.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-one\n+two\n","added":1,"removed":1},{"path":"c.txt","kind":"delete","diff":"--- a/c.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n","added":0,"removed":1}]}`
@@ -325,7 +324,7 @@ func TestChanges(t *testing.T) {
 	)
 }
 
-// What is refused was declined; what never ran for another reason has failed.
+// A refused call was declined; a call that never ran for another reason has failed.
 func TestRefusals(t *testing.T) {
 	b := newEventLog(t)
 	b.attempt()
@@ -350,8 +349,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// C13: an attempt that failed is told with the wait for the next one; the last
-// one with the turn's end.
+// C13: a failed attempt is reported with the wait for the next one; the last attempt with the
+// turn's end.
 func TestFailures(t *testing.T) {
 	b := newEventLog(t)
 	wait := int64(1500)
@@ -421,7 +420,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestCompaction: clients have a place for it, and nothing else is said of it.
+// TestCompaction: clients have a place for it, and receive nothing else about it.
 func TestCompaction(t *testing.T) {
 	b := newEventLog(t)
 	at := func(d event.Data) event.Event {

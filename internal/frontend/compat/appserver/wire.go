@@ -7,9 +7,8 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// object is a message of the protocol, or a part of one, as far as settle has
-// something to say in it. What Codex has as null is there as nil; what it leaves out
-// is left out.
+// object is a message of the protocol, or a part of one, with the fields that settle supports.
+// Fields that Codex sends as null are nil; fields that Codex leaves out are absent.
 type object = map[string]any
 
 // note is a notification.
@@ -18,7 +17,7 @@ type note struct {
 	Params any
 }
 
-// delta is what is added to an item. There are many: it has no map.
+// delta is text that is added to an item. It has no map, since clients receive many deltas.
 type delta struct {
 	ThreadID     string `json:"threadId"`
 	TurnID       string `json:"turnId"`

@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A hook that only changes a call does not approve it: the changed call is asked about. What the client allowed with
-// changes runs once without another question.
+// A hook that only changes a call does not approve it: the changed call needs a question. A call
+// that the client allowed with changes runs once without another question.
 func TestChangedCallKeepsItsQuestion(t *testing.T) {
 	for _, c := range []struct {
 		name, mode string

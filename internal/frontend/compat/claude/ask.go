@@ -34,7 +34,7 @@ func (d *driver) toolCall(i *event.Item) toolCall {
 // key is equal for calls that do the same.
 func (c toolCall) key() string { return c.claude + compact(c.input) }
 
-// agreement says how a call became what it is.
+// agreement records who changed a call into its current form.
 type agreement string
 
 const (
@@ -48,8 +48,8 @@ func (a agreement) settles(decision string) bool {
 	return a == allowedByClient || a == allowedByHook && decision != "ask"
 }
 
-// agreements are the calls that the client has changed into what they are, until the model makes
-// them or the turn ends.
+// agreements are the calls in the form that the client gave them, until the model makes them or the
+// turn ends.
 type agreements struct {
 	mu    sync.Mutex // guards byKey
 	byKey map[string]agreement
@@ -116,7 +116,7 @@ func (d *driver) ask(i *event.Item, q asker.Question) asker.SentQuestion {
 	})
 }
 
-// decide asks the client, or says what holds where it cannot be asked (C16).
+// decide asks the client, or returns the policy's answer if the client cannot be asked (C16).
 func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker.Answer {
 	switch mode := d.policy.inForceMode(); {
 	case mode == modeBypass:
@@ -146,7 +146,8 @@ func (d *driver) decide(ctx context.Context, c toolCall, q asker.Question) asker
 	return d.permitted(c, raw)
 }
 
-// suggestions are what the client may answer to be asked less. once reports that no answer is.
+// suggestions returns the permission updates that the client can choose, so that it is asked less
+// often. once reports that an approval cannot cover other calls.
 func (d *driver) suggestions(c toolCall, once bool) []map[string]any {
 	switch c.settle {
 	case "edit", "write", "apply_patch":
@@ -180,7 +181,7 @@ type permission struct {
 	Updates   []update        `json:"updatedPermissions"`
 }
 
-// update changes what may run from now on.
+// update changes the permissions for later calls.
 type update struct {
 	Type        string   `json:"type"`
 	Mode        string   `json:"mode"`
@@ -235,8 +236,8 @@ func (d *driver) acceptPlan(c toolCall, p permission, changed map[string]any) as
 // same reports whether the client has not changed the input.
 func same(a, b map[string]any) bool { return compact(a) == compact(b) }
 
-// revise has the model make a call as the client changed it: what runs is what
-// the log says that the model asked for.
+// revise has the model repeat a call with the arguments that the client changed, so that the call
+// in the log and the executed call are the same.
 func (d *driver) revise(c toolCall, input map[string]any, how agreement) asker.Answer {
 	c.input = input
 	d.agreed.add(c.key(), how)
@@ -294,8 +295,8 @@ func (d *driver) rulesOf(behavior string, list []string) []config.Rule {
 	return rulesFor(decision, list).rules
 }
 
-// fill has the client fill in what a server asks for. A client without a callback for
-// that declines by itself.
+// fill has the client fill in the form of a server. A client without a callback for forms declines
+// by itself.
 func (d *driver) fill(_ context.Context, q asker.Question) asker.SentQuestion {
 	return asker.Await(func(ctx context.Context) (asker.Answer, error) {
 		request := map[string]any{

@@ -10,17 +10,17 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// parent says in a message that a child agent has sent it: by the call that started
-// the child. settle's own messages have a null there.
+// parent names the sender of a child agent's message: the call that started the child. In settle's
+// own messages it is null.
 type parent struct {
 	Call  *string `json:"parent_tool_use_id"`
 	Agent string  `json:"agent_id,omitempty"`
 	Task  string  `json:"task_description,omitempty"`
 
-	full bool // also what it says, beside its calls
+	full bool // also the child's texts, besides its calls
 }
 
-// from says who sends the encoder's messages.
+// from returns the sender of the encoder's messages.
 func (t *encoder) from() parent {
 	if t.parent == nil {
 		return parent{}
@@ -35,7 +35,7 @@ type below struct {
 	// panicked is called with the panic of a goroutine that follows a child.
 	panicked func(error)
 	full     bool            // forwardSubagentText
-	life     context.Context //nolint:containedctx // of those that follow
+	life     context.Context //nolint:containedctx // bounds the goroutines that follow children
 	end      context.CancelFunc
 	children map[string][]chan struct{} // by call; each is closed when all events of a child were sent
 }
@@ -122,7 +122,7 @@ func (t *encoder) child(c transcript.Change) {
 	})()
 }
 
-// follow tells what the child of another encoder's session does.
+// follow sends the events of a child of another encoder's session.
 func (t *encoder) follow(b *below, child string) {
 	for e, err := range b.events(b.life, child) {
 		if err != nil || t.take(e) != nil {
@@ -131,8 +131,8 @@ func (t *encoder) follow(b *below, child string) {
 	}
 }
 
-// childChanged tells a change of a child's session: what it calls, and, if the client
-// wants it, what it says.
+// childChanged sends a change of a child's session: its calls, and, if the client wants them, its
+// texts.
 func (t *encoder) childChanged(c transcript.Change) {
 	switch c.Thing {
 	case transcript.Session:

@@ -14,7 +14,7 @@ import (
 // calls are the control requests that the client has not answered yet.
 type calls = pending.Requests[chan<- clientReply]
 
-// clientReply is what the client answers to a control request.
+// clientReply is the client's response to a control request.
 type clientReply struct {
 	Subtype   string          `json:"subtype"`
 	RequestID string          `json:"request_id"`
@@ -34,7 +34,7 @@ func (r clientReply) result() (json.RawMessage, error) {
 	return r.Response, nil
 }
 
-// errInputClosed says that the client cannot answer any more.
+// errInputClosed reports that the client cannot answer any more.
 var errInputClosed = errors.New("the client has closed its input")
 
 // call sends a control request to the client and waits for the answer. Where ctx
@@ -43,7 +43,7 @@ func (d *driver) call(ctx context.Context, request map[string]any) (json.RawMess
 	return d.send(request)(ctx)
 }
 
-// send sends a control request, and returns what waits for the answer.
+// send sends a control request, and returns a function that waits for the response.
 func (d *driver) send(request map[string]any) mcp.Await {
 	reply := make(chan clientReply, 1)
 	e := d.calls.Add(uuid.NewString(), reply)

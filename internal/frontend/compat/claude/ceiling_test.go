@@ -28,8 +28,8 @@ func TestDenyIsNoPlanMode(t *testing.T) {
 	}
 }
 
-// A client can only tighten what the user configured: with a mode at the
-// beginning or later, with allowed tools, or with settings.
+// A client can only tighten the user's configuration: with a mode at the beginning or later, with
+// allowed tools, or with settings.
 func TestModeWithinTheUsersPermission(t *testing.T) {
 	for _, test := range askertest.Ceilings() {
 		for name, c := range map[string]struct {

@@ -33,7 +33,7 @@ type requestError struct {
 	error
 }
 
-// errLater says that a request is answered when what it asks for is done.
+// errLater means that a request is answered after its work is done.
 var errLater = errors.New("answered later")
 
 // answer answers a request.
@@ -66,7 +66,7 @@ type controlRequest struct {
 	Enabled      bool            `json:"enabled"`
 }
 
-// control does what the client requests.
+// control executes a control request of the client.
 func (d *driver) control(id string, raw json.RawMessage) {
 	var r controlRequest
 	if err := decode("the request", raw, &r); err != nil {
@@ -122,7 +122,7 @@ func (d *driver) handle(id string, r controlRequest, raw json.RawMessage) (respo
 	}
 }
 
-// initializeRequest is what the client says about itself.
+// initializeRequest has the options of the client.
 type initializeRequest struct {
 	Hooks      map[string][]matcher       `json:"hooks"`
 	SDKServers []string                   `json:"sdkMcpServers"`
@@ -136,15 +136,15 @@ type initializeRequest struct {
 	Managed    json.RawMessage            `json:"managedSettings"`
 	Plugins    []json.RawMessage          `json:"plugins"`
 	Title      string                     `json:"title"`
-	// ForwardText wants what child agents say, beside their calls.
+	// ForwardText requests the texts of child agents, besides their calls.
 	ForwardText bool `json:"forwardSubagentText"`
 }
 
-// systemBoundary is what the SDK puts between the parts of a system prompt.
+// systemBoundary is the marker that the SDK puts between the parts of a system prompt.
 const systemBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
-// initialize takes what the client says about itself, and opens the session. A
-// second one changes only the hooks.
+// initialize applies the options of the client, and opens the session. A second request changes
+// only the hooks.
 func (d *driver) initialize(id string, raw json.RawMessage) (any, error) {
 	var r initializeRequest
 	if err := decode("the request", raw, &r); err != nil {
@@ -200,7 +200,7 @@ func (d *driver) initialized(out map[string]any) (any, error) {
 	return out, nil
 }
 
-// adopt takes over what makes the agent.
+// adopt takes over the options that make the agent.
 func (d *driver) adopt(r initializeRequest, out map[string]any) error {
 	if len(r.Schema) > 0 && string(r.Schema) != "null" {
 		d.Schema = string(r.Schema)
@@ -341,7 +341,7 @@ func (d *driver) stopTask(id, task string) error {
 	return errLater
 }
 
-// applySettings changes what can be changed while the session runs.
+// applySettings changes the settings that can change while the session runs.
 func (d *driver) applySettings(raw json.RawMessage) error {
 	if d.session == nil {
 		return d.Take(string(raw))

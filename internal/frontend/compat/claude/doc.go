@@ -18,13 +18,12 @@
 //	output.go   both outputs; ending.go: stops, exit code, the end; unread.go: a client that stalls
 //	options.go  flags; input.go, decode.go, lines.go: the lines; names.go: names of tools
 //
-// The driver is one goroutine, which owns what the protocol has to remember:
-// the prompts that are not answered yet, and the questions that the client has
-// not answered. All else is in the session's events, of which the encoder makes
-// messages. Clients see Claude's names and inputs of tools; names.go has the
-// table. The protocol cannot show an input that is held: the session gets one
-// prompt at a time, and each has a result of its own.
+// The driver is one goroutine, which owns what the protocol has to remember: the prompts that are
+// not answered yet, and the questions that the client has not answered. Everything else is in the
+// session's events, which the encoder turns into messages. Clients see Claude's names and inputs of
+// tools; names.go has the table. The protocol cannot show an input that is held: the session gets
+// one prompt at a time, and each has a result of its own.
 //
-// The cost and tokens in a result are those of the session's own turns: result.go sums their
-// attempts. Spending of children is in the log's event of a child's end.
+// A result has the cost and tokens of the session's own turns: result.go sums their attempts.
+// Spending of children is in the log's event of a child's end.
 package claude

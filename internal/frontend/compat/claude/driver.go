@@ -26,7 +26,7 @@ const (
 // by names the client as the author of its requests.
 const by = "client"
 
-// Config is what a client is served with.
+// Config configures the service for a client.
 type Config struct {
 	Options
 	Sessions *assemble.Sessions
@@ -34,7 +34,7 @@ type Config struct {
 	Dir            string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Stops bring signals, and that the client is gone.
+	// Stops delivers signals, and the end of the client.
 	Stops <-chan stdio.Stop
 	// States means that the client closes standard input when it receives that the
 	// session is idle.
@@ -67,7 +67,7 @@ type driver struct {
 	results results
 }
 
-// lifetime has what loop waits for before it ends.
+// lifetime has the work that loop waits for before it ends.
 type lifetime struct {
 	eof       bool // the client has closed standard input
 	closed    bool // the session is
@@ -123,7 +123,7 @@ func Serve(ctx context.Context, c Config) int {
 	return d.leave(stop, err)
 }
 
-// read takes what the client says.
+// read reads the messages of the client.
 func (d *driver) read() {
 	err := read(d.Stdin, func(m incoming) bool { return d.post(func() { d.take(m) }) })
 	d.post(func() {

@@ -32,7 +32,7 @@ type served struct {
 	output chan map[string]any // each message, in order
 	data   string
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	stderr strings.Builder
 }
 
@@ -51,8 +51,8 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 		output: make(chan map[string]any, 1000),
 		data:   t.TempDir(),
 	}
-	// Where the socket for those who ask for a session would be: virtual time
-	// stands still while one is listened to.
+	// A file takes the place of the folder of control sockets: virtual time stands still while a
+	// socket is open.
 	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +100,14 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 	return s
 }
 
-// Write takes what is said on standard error.
+// Write takes the output on standard error.
 func (s *served) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stderr.Write(p)
 }
 
-// errors is what was said on standard error.
+// errors returns the output on standard error.
 func (s *served) errors() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func TestEachPromptHasItsResult(t *testing.T) {
 	}
 }
 
-// The exit code is that of the last turn.
+// The exit code is the code of the last turn.
 func TestExitCodeOfAFailure(t *testing.T) {
 	s := serve(t, nil, script.Text("First."), script.Fail(model.NewError(model.ErrAuth, "no")))
 	s.say(user("one", uuid1), user("two", uuid2))
@@ -270,7 +270,7 @@ func TestInterruptInOrder(t *testing.T) {
 	}
 }
 
-// A prompt that is to come now takes the place of what runs.
+// A prompt with priority "now" replaces the running turn.
 func TestPromptForNow(t *testing.T) {
 	s := serve(
 		t,
@@ -294,7 +294,7 @@ func TestPromptForNow(t *testing.T) {
 	}
 }
 
-// A stop ends the turn, tells how, and answers what did not begin.
+// A stop ends the turn, reports its end, and answers the prompts that did not begin.
 func TestStop(t *testing.T) {
 	s := serve(t, nil, script.Turn(script.Text("I think"), script.Stall()))
 	s.say(user("one", uuid1), user("two", uuid2))
@@ -312,7 +312,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// What cannot be used is told, and what comes after it works.
+// Unusable lines are reported, and later lines work.
 func TestBadLines(t *testing.T) {
 	s := serve(t, nil, script.Text("Hello."))
 	s.say(
@@ -338,8 +338,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// What cannot be used has its result when its turn comes: not within the turn of
-// a prompt that came before.
+// An unusable prompt has its result in the order of the prompts: not within the turn of an earlier
+// prompt.
 func TestRefusalsKeepTheOrder(t *testing.T) {
 	s := serve(
 		t,
@@ -370,7 +370,7 @@ func TestRefusalsKeepTheOrder(t *testing.T) {
 	}
 }
 
-// What is wrong with a line is said in the words of the protocol.
+// The error of an invalid line is in the words of the protocol.
 func TestErrorsInTheClientsWords(t *testing.T) {
 	for line, want := range map[string]string{
 		`[1]`:                          "a line of standard input: it has the wrong type (array)",
@@ -394,8 +394,8 @@ func TestErrorsInTheClientsWords(t *testing.T) {
 	}
 }
 
-// A session that cannot be opened fails each prompt, and says why.
-// A client that starts anew is faster than the end of what it ran before.
+// A session that cannot be opened fails each prompt, with the reason. A restarted client can be
+// faster than the end of its earlier process.
 func TestSessionThatIsStillHeld(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Resume = uuid3
@@ -479,7 +479,7 @@ func TestResumeByBeginning(t *testing.T) {
 	}
 }
 
-// What is not to be answered goes along with the next prompt.
+// A message that needs no answer is sent with the next prompt.
 func TestAsides(t *testing.T) {
 	asked := make(chan model.Request, 1)
 	s := serve(t, nil, script.Answer(func(r model.Request) script.Step {
@@ -590,7 +590,7 @@ func TestAddedDirectoriesWithProtectedFiles(t *testing.T) {
 	s.exit()
 }
 
-// Prompts that an earlier run left behind are said to be taken along.
+// A note reports that prompts of an earlier run are sent with the next prompt.
 func TestPromptsOfAnEarlierRun(t *testing.T) {
 	var dataDir, dir string
 	s := serve(t, func(c *Config) {

@@ -10,20 +10,20 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// encoder tells the client what happens in a session: a fold from events to
-// messages. It belongs to the goroutine that reads the events.
+// encoder turns the events of a session into messages for the client. It belongs to the goroutine
+// that reads the events.
 type encoder struct {
 	session, dir     string
 	out              lines
 	partial, replays bool
-	// states says that the client wants to know when the session runs.
+	// states reports that the client wants messages about the state of the session.
 	states bool
-	// head makes the message that begins a turn, waiting says how many prompts wait
-	// behind it, and window is how much the model can read.
+	// head makes the message that begins a turn, waiting returns the number of prompts that wait
+	// behind it, and window is the model's window, in tokens.
 	head    func(model string) notice
 	waiting func() int
 	window  *atomic.Int64
-	// schema says that answers are to follow one.
+	// schema reports that answers are to follow one.
 	schema bool
 
 	log     *transcript.Transcript
@@ -35,17 +35,17 @@ type encoder struct {
 	stream   stream
 	usage    map[string]modelUsage
 	results  int
-	isLinked bool // the turn's first message says which input it answers
+	isLinked bool // the turn's first message has named the input that it answers
 }
 
-// sentItem is what the client has been sent of an item.
+// sentItem records the messages about an item that the client has received.
 type sentItem struct {
 	uuids  []string
 	ended  bool // with its result, where it is a call
 	opened bool // as the message that the model sent
 }
 
-// take sends what an event means.
+// take sends the messages for an event.
 func (t *encoder) take(e event.Event) error {
 	changes, err := t.log.Take(e)
 	if err != nil {
@@ -105,15 +105,15 @@ func (t *encoder) notice(subtype string, more map[string]any) {
 	t.out.send(newNotice(t.session, subtype, more))
 }
 
-// running says how the session is to an SDK that closes standard input when it
-// is idle. Its users do not see it.
+// running reports the state of the session to an SDK that closes standard input when the session is
+// idle. The SDK does not pass it to its users.
 func (t *encoder) running(state string) {
 	if t.states {
 		t.notice("session_state_changed", map[string]any{"state": state, "sdk_host_only": true})
 	}
 }
 
-// accepted says an input back.
+// accepted sends a copy of an accepted input.
 func (t *encoder) accepted(d event.InputAccepted) {
 	if !t.replays {
 		return
@@ -133,7 +133,7 @@ func (t *encoder) accepted(d event.InputAccepted) {
 	t.out.send(m)
 }
 
-// compacted says where the history was compacted.
+// compacted sends a message at the position where the history was compacted.
 func (t *encoder) compacted(c transcript.Change) {
 	d, ok := c.Event.Data.(event.HistoryChanged)
 	if !ok || d.Change != event.ChangeCompacted {
@@ -195,7 +195,7 @@ func (t *encoder) approval(c transcript.Change) {
 	}
 }
 
-// upTo tells what the model has said up to a call.
+// upTo sends the model's output up to a call.
 func (t *encoder) upTo(turn *event.Turn, call *event.Item) {
 	if turn == nil || call == nil { // of a child in the background, whose call is over
 		return
@@ -210,7 +210,7 @@ func (t *encoder) upTo(turn *event.Turn, call *event.Item) {
 	}
 }
 
-// retried says that the model is asked again.
+// retried reports that the model is asked again.
 func (t *encoder) retried(d event.AttemptEnded) {
 	if d.RetryIn != nil && d.Failure != nil {
 		t.notice("api_retry", map[string]any{
@@ -255,7 +255,7 @@ func (t *encoder) item(turn *event.Turn, i *event.Item) {
 	}
 }
 
-// block is what the model said, if it is complete enough.
+// block returns the content block of an item, and whether the item is complete enough to be sent.
 func (t *encoder) block(i *event.Item, ended bool) (block, bool) {
 	c := i.Content()
 	if t.parent != nil && !t.parent.full && c.Type != event.ToolCall {
@@ -325,7 +325,7 @@ func (t *encoder) messageID(attempt string) string {
 	return id + attempt
 }
 
-// resultOf is what a call has come to.
+// resultOf returns the message with the result of a call.
 func (t *encoder) resultOf(i *event.Item) chatMessage {
 	c := i.Content()
 	output, failed := c.Output, i.Status != event.ItemCompleted

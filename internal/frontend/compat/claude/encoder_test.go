@@ -17,7 +17,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/transcript"
 )
 
-// messages are those that a encoder makes of events, in short.
+// messages returns a short form of the messages that an encoder writes for the events.
 func messages(t *testing.T, partial bool, events ...event.Event) []string {
 	t.Helper()
 	var b bytes.Buffer
@@ -157,9 +157,8 @@ func join(parts ...any) (out []event.Event) {
 	return out
 }
 
-// What a failed attempt said is told once, by the one that succeeds; where the
-// client was asked about a call of it, the later message takes the place of the
-// earlier ones.
+// The text of a failed attempt is sent once, by the attempt that succeeds; if the client was asked
+// about a call of the failed attempt, the later message replaces the earlier ones.
 func TestTellOfFailedAttempts(t *testing.T) {
 	retry := int64(500)
 	failure := &event.Failure{Name: "x", Kind: "reset", Message: "reset", Attempt: 1, RetryLimit: 5}
@@ -209,7 +208,7 @@ func TestTellOfFailedAttempts(t *testing.T) {
 	}
 }
 
-// A turn that is cut tells what there was, and why it ended.
+// An interrupted turn sends its text so far, and the reason of its end.
 func TestTellOfAnInterrupt(t *testing.T) {
 	cause := event.Abort(event.Interrupted, by)
 	got := messages(t, false, join(

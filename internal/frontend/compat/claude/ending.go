@@ -33,7 +33,8 @@ func (d *driver) drain(ctx context.Context) {
 	})
 }
 
-// leave answers what has no answer, and lets it go out. What did not end is named.
+// leave refuses all prompts without a result, waits until the output is written, and returns the
+// exit code. It reports the work that did not end.
 func (d *driver) leave(stop stdio.Stop, unended error) int {
 	why, long := "settle has ended", stdio.UnreadTimeout
 	if stop.Code != stdio.CodeCompleted {

@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// follow tells the client what happens in the session, until it is closed.
+// follow sends the events of the session to the client, until the session is closed.
 func (d *driver) follow(t *encoder, after uint64) {
 	asking := asker.New(context.WithoutCancel(d.ctx), asker.Options{
 		Session: d.session, By: func() string { return by },

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whatever comes in, each line is handed on once, in order, or said to be bad.
+// For any input, each line is passed on once, in order, or reported as bad.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(user("hi", uuid1) + "\n" + control("c", `{"subtype":"interrupt"}`) + "\n"))
 	f.Add([]byte("nonsense\n\n{\"type\":\"user\"}"))
@@ -34,8 +34,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever a client allows, a rule is about a tool that settle has, and nothing
-// of the list is lost.
+// For any list of a client, a rule is about a tool that settle has, and nothing of the list is
+// lost.
 func FuzzRules(f *testing.F) {
 	for _, seed := range []string{"Read,Bash(git log:*)", "Edit(//x) Write((a,b))", "Bash(", "),(", "WebFetch(domain:x)"} {
 		f.Add(seed)

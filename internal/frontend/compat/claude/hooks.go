@@ -28,7 +28,7 @@ const (
 // hookTimeout bounds a hook that has no bound of its own.
 const hookTimeout = 60 * time.Second
 
-// matcher says which hooks are called for which tools.
+// matcher selects the hooks of a tool.
 type matcher struct {
 	Matcher   string   `json:"matcher"`
 	Callbacks []string `json:"hookCallbackIds"`
@@ -52,7 +52,7 @@ func (m matcher) matches(a alias) bool {
 	return err == nil && slices.ContainsFunc(all, pattern.MatchString)
 }
 
-// bound is how long a hook may take.
+// bound returns the timeout of a hook.
 func (m matcher) bound() time.Duration {
 	if m.Timeout > 0 {
 		return time.Duration(m.Timeout * float64(time.Second))
@@ -63,7 +63,7 @@ func (m matcher) bound() time.Duration {
 // hooks are the hooks that the client has registered. A call with a matching hook needs an
 // approval in any case; the policy's judgement is kept for the answer.
 type hooks struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	matchers map[string][]matcher
 	verdicts map[string]settle.Judgement // by item
 }
@@ -103,7 +103,7 @@ func (h *hooks) judged(item string) (settle.Judgement, bool) {
 	return j, ok
 }
 
-// reviewed has the hooks asked about what the policy does not deny.
+// reviewed has the hooks judge the calls that the policy does not deny.
 func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement {
 	if of, _ := known(a.Tool.Name, a.Arguments); j.Decision == settle.Deny || len(h.about(beforeUse, of.settle)) == 0 {
 		return j
@@ -121,7 +121,7 @@ func (h *hooks) reviewed(a settle.Approval, j settle.Judgement) settle.Judgement
 	return j
 }
 
-// hookAnswer is what a hook says.
+// hookAnswer is the output of a hook.
 type hookAnswer struct {
 	Continue   *bool  `json:"continue"`
 	StopReason string `json:"stopReason"`
@@ -134,16 +134,16 @@ type hookAnswer struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// verdict is what hooks have said of a call together: the strictest counts.
+// verdict is the joint decision of the hooks of a call: the strictest decision counts.
 type verdict struct {
 	strict   int
 	decision string
 	reason   string
 	input    map[string]any
-	how      agreement // what the hook that changed the input makes of the call
+	how      agreement // agreement of the hook that changed the input
 }
 
-// strictness orders what hooks say.
+// strictness orders the decisions of hooks.
 func strictness(decision string) int {
 	return slices.Index([]string{"", "allow", "ask", "deny", "stop"}, decision)
 }
@@ -154,7 +154,7 @@ func (w *verdict) add(decision, reason string) {
 	}
 }
 
-// hear adds what one hook says.
+// hear adds the answer of one hook.
 func (w *verdict) hear(m matcher, raw json.RawMessage, err error) {
 	var a hookAnswer
 	if err == nil && len(raw) > 0 && json.Unmarshal(raw, &a) != nil {
@@ -202,7 +202,8 @@ func (d *driver) before(ctx context.Context, c toolCall) verdict {
 	return w
 }
 
-// hooked is what the hooks decide about a call, if they do. A call that the client has changed is not changed again.
+// hooked returns the decision of the hooks about a call; decided is false if they leave it open. A
+// call that the client has changed is not changed again.
 func (d *driver) hooked(
 	c toolCall, was settle.Judgement, w verdict, how agreement,
 ) (answer asker.Answer, decided bool) {

@@ -22,8 +22,8 @@ func TestHookedCallIsNotReviewed(t *testing.T) {
 	}
 }
 
-// Of what several hooks say, the strictest counts; one that fails says nothing,
-// unless it was registered to block then.
+// The strictest decision of several hooks counts; a hook that fails has no decision, unless it was
+// registered to block then.
 func TestWhatHooksSay(t *testing.T) {
 	decides := func(decision, reason string) string {
 		return `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"` + decision + `","permissionDecisionReason":"` + reason + `"}}`

@@ -30,7 +30,7 @@ type incoming struct {
 	Request   json.RawMessage `json:"request"`
 	Response  clientReply     `json:"response"`
 
-	// bad says that the line is none of the protocol's.
+	// bad reports that the line is none of the protocol's.
 	bad error
 }
 
@@ -55,12 +55,12 @@ func read(r io.Reader, take func(incoming) bool) error {
 
 var errTooLong = errors.New("a line of standard input has more than 64 MiB and was ignored")
 
-// prompt is what a user's message says.
+// prompt is a message of the user.
 type prompt struct {
 	text      string
 	images    []event.Image
 	documents []event.Document
-	bad       error // why there is no turn for it; results keep the order of the prompts
+	bad       error // error that keeps the prompt from a turn; results keep the order of the prompts
 
 	// fetched, if set, ends when the prompt is refused because of a server's answer or a document.
 	fetched context.Context //nolint:containedctx // bounds the interrupts that name it

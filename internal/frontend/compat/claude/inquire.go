@@ -53,7 +53,7 @@ func readAnswers(questions []event.Question, raw json.RawMessage) asker.Answer {
 		return asker.Answer{Verdict: event.ApprovalAborted, Message: p.Message}
 	case p.Behavior != "allow":
 		return denied(p.Message)
-	case input.Answers == nil: // the callback allows each call, and nobody saw the question
+	case input.Answers == nil: // the callback allows each call, and no person saw the question
 		return deniedBy(policyCallback, "the client allowed the call without answers")
 	}
 	answers := make([][]string, len(questions))

@@ -5,7 +5,7 @@ import (
 	"github.com/settle-agent/settle/internal/jsonrpc"
 )
 
-// lines is standard output. format says what of the messages is written.
+// lines is standard output. format selects the written messages and their form.
 type lines struct {
 	*stdio.Output
 
@@ -15,7 +15,7 @@ type lines struct {
 // send adds a message. It never waits.
 func (l lines) send(message any) { l.Add(l.format.render(message)) }
 
-// render is what is written of a message.
+// render returns the output for a message in the format; "" if the format leaves the message out.
 func (f Format) render(message any) string {
 	r, isResult := message.(result)
 	switch {

@@ -25,6 +25,6 @@ func (m mailbox) post(f func()) bool {
 func (m mailbox) do(f func()) {
 	done := make(chan struct{})
 	if m.post(func() { f(); close(done) }) {
-		<-done // loop calls what it takes
+		<-done // loop calls each function that it receives
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Imitated is the version of Claude Code that is stood in for.
 const Imitated = "2.1.330"
 
-// header is what every message to the client's user has.
+// header has the common fields of all messages to the client's user.
 type header struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype,omitempty"`
@@ -113,7 +113,7 @@ func usageOf(u event.Usage) *apiUsage {
 	}
 }
 
-// modelUsage is what a model took in the life of this process.
+// modelUsage is the usage of a model by this process.
 type modelUsage struct {
 	Input      int64   `json:"inputTokens"`
 	Output     int64   `json:"outputTokens"`

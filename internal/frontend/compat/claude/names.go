@@ -44,7 +44,7 @@ func aliasOf(settle string) alias {
 		a.claude, a.also = names[0], names[1:]
 	}
 	switch settle {
-	case "job": // Claude's tools for one action cannot show the others
+	case "job": // Claude's tools for one action cannot express the other actions
 		a.claude, a.also, a.fields = "Job", claudecode.Names(settle), nil
 	case "apply_patch":
 		a.claude, a.also = "ApplyPatch", []string{"Edit", "MultiEdit", "Write"}

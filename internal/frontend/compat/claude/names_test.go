@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Clients see Claude's names, and what they say comes back as settle's.
+// Clients see Claude's names, and settle translates their names back.
 func TestNamesOfTools(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, claude, input, back string }{
 		{"shell", `{"command":"ls","timeout_ms":5000,"background":true}`, "Bash", `{"command":"ls","run_in_background":true,"timeout":5000}`, `{"background":true,"command":"ls","timeout_ms":5000}`},

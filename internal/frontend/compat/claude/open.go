@@ -24,13 +24,13 @@ import (
 	"github.com/settle-agent/settle/tool/plan"
 )
 
-// sessionState is the client's session, and how it was opened.
+// sessionState is the client's session, with the options of its opening.
 type sessionState struct {
 	id        string
 	session   *assemble.Opened
 	failure   error        // why there is none
 	childText bool         // forwardSubagentText
-	window    atomic.Int64 // what the model can read, in tokens; 0 if unknown
+	window    atomic.Int64 // the model's window, in tokens; 0 if unknown
 }
 
 // open opens the session, if that was not tried yet: at the first prompt, or when the
@@ -135,7 +135,7 @@ func (d *driver) rules() {
 	scoped := func(r config.Rule) bool { return r.Pattern == "" && slices.Contains(denied.allTools, r.Tool) }
 	d.policy.flagRules = slices.Concat(
 		allowed.rules, slices.DeleteFunc(denied.rules, scoped),
-	) // what is not offered needs no rule
+	) // tools that are not offered need no rule
 	d.policy.dirs = d.AddDirs
 	if c := d.policy.ceiling; len(allowed.rules) > 0 && c.Strictness() > settle.Allow.Strictness() {
 		d.warn(
@@ -151,7 +151,7 @@ func (d *driver) rules() {
 	}
 }
 
-// offers returns what decides which tools the model gets.
+// offers returns the function that decides which tools the model receives.
 func (d *driver) offers() func(string) bool {
 	denied := rulesFor(settle.Deny, specs(d.Disallowed...)).allTools
 	var chosen []string
@@ -253,7 +253,7 @@ func exists(ctx context.Context, dataDir, session string) bool {
 	return false
 }
 
-// startFollowing has a goroutine tell what happens from now on.
+// startFollowing starts a goroutine that sends the events of the session from now on.
 func (d *driver) startFollowing() {
 	t := &encoder{
 		session: d.id,

@@ -23,17 +23,17 @@ const (
 	StreamJSON Format = "stream-json" // a message a line
 )
 
-// Options are what the client said on the command line.
+// Options are the client's command line options.
 type Options struct {
-	// Prompt is the one to answer, unless Input is a stream of messages.
+	// Prompt is the prompt to answer, unless Input is a stream of messages.
 	Prompt        string
 	Input, Output Format
-	// Partial asks for deltas. Replay asks for a copy of each input message.
+	// Partial requests deltas. Replay requests a copy of each input message.
 	Partial, Replay bool
-	// Asks says that the client answers which calls may run.
+	// Asks reports that the client decides which calls can run.
 	Asks bool
-	// Mode is the permission mode; "" leaves it to the configuration. MayBypass
-	// says that the client may choose the one that allows everything later.
+	// Mode is the permission mode; "" leaves it to the configuration. MayBypass reports that the
+	// client can later choose the mode that allows everything.
 	Mode      string
 	MayBypass bool
 
@@ -41,7 +41,7 @@ type Options struct {
 	// Fallback is the fallback model.
 	Fallback string
 	Effort   string
-	// Tools are those to offer, by Claude's names; nil is all.
+	// Tools are the names of the offered tools, as Claude names them; nil offers all tools.
 	Tools                     []string
 	Allowed, Disallowed       []string
 	AddDirs                   []string
@@ -51,12 +51,12 @@ type Options struct {
 	Resume                    string
 	Continue, Fork, Ephemeral bool
 	SessionID                 string
-	// MaxTurns is the number as it was given.
+	// MaxTurns is the unparsed number.
 	MaxTurns string
-	// MaxBudget is the amount as it was given.
+	// MaxBudget is the unparsed amount.
 	MaxBudget string
-	// Servers are the MCP servers that were asked for, OwnServers the names of those
-	// that run in the client, and OnlyServers says that there are no others.
+	// Servers are the requested MCP servers, and OwnServers the names of the servers that run in
+	// the client. OnlyServers reports that there are no others.
 	Servers     []config.Server
 	OwnServers  []string
 	OnlyServers bool
@@ -77,7 +77,7 @@ const (
 // unusedFlag is a flag of Claude's that is taken without having an effect.
 type unusedFlag struct {
 	arity arity
-	why   string // what is warned of, if anything
+	why   string // the warning about the flag; empty for none
 }
 
 func unused() map[string]unusedFlag {
@@ -119,10 +119,10 @@ func several() []string {
 	return []string{"allowed-tools", "disallowed-tools", "tools", "add-dir", "mcp-config"}
 }
 
-// Arguments brings a command line into the shape that the flags can parse, and
-// returns warnings about what has no effect. Claude's flags may be written in
-// two ways (--allowedTools, --allowed-tools), some take all that follows, and a
-// client may use some that settle does not have.
+// Arguments brings a command line into the shape that the flags can parse, and returns warnings
+// about flags without effect. Claude's flags can be written in two ways (--allowedTools,
+// --allowed-tools), some take all following words, and a client can use flags that settle does not
+// have.
 func Arguments(flags *pflag.FlagSet, args []string) (normal, warnings []string) {
 	for n := 0; n < len(args); n++ {
 		arg := args[n]
@@ -217,7 +217,7 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// document returns what a flag's value says: JSON, or a file with it.
+// document returns the content of a flag's value: JSON, or a file with it.
 func document(value string) ([]byte, error) {
 	if strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return []byte(value), nil
@@ -230,7 +230,7 @@ func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) 
 // maxSettings bounds a file of settings in bytes.
 const maxSettings = 1 << 20
 
-// Take takes what settle has of Claude's settings: JSON, or a file with it.
+// Take applies the parts of Claude's settings that settle supports: JSON, or a file with it.
 func (o *Options) Take(settings string) error {
 	raw, err := document(settings)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestArguments(t *testing.T) {
 		{"-r|abc|hello", "--resume=abc|hello", 0},
 		{"-r||hello", "--resume=|hello", 0},
 		{"--task-budget=5|hello", "hello", 1},
-		{"--debug|hello", "", 0}, // as Claude's: what follows is a filter
+		{"--debug|hello", "", 0}, // like Claude's flag: the next word is a filter
 		{"--debug|-p|hello", "-p|hello", 0},
 		{"--nonsense|--print|hello", "--print|hello", 1},
 		{"--mcp-config|{\"a\":1}|-p", "--mcp-config={\"a\":1}|-p", 0},

@@ -25,12 +25,12 @@ func (d *driver) mask(text string) string {
 	return text
 }
 
-// say says one line on standard error.
+// say prints one line on standard error.
 func (d *driver) say(format string, a ...any) {
 	d.err.Add("settle: " + terminal.Text(strings.TrimSpace(d.mask(fmt.Sprintf(format, a...)))) + "\n")
 }
 
-// warn says, on both outputs, that something is not as the client thinks.
+// warn writes a warning on both outputs.
 func (d *driver) warn(text string) {
 	d.say("warning: %s", text)
 	d.out.send(

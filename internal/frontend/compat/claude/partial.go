@@ -14,14 +14,14 @@ type stream struct {
 	open    map[string]bool // blocks that have not stopped
 }
 
-// streamEvent sends a message with one of those events.
+// streamEvent sends a message with a streaming event.
 func (t *encoder) streamEvent(kind string, more map[string]any) {
 	e := map[string]any{"type": kind}
 	maps.Copy(e, more)
 	t.out.send(newMessage(t.session, "stream_event", map[string]any{"event": e, "parent_tool_use_id": nil}))
 }
 
-// streamed tells a change as a part of a response.
+// streamed sends a change as a part of a streamed response.
 func (t *encoder) streamed(c transcript.Change) {
 	switch d, ended := c.Event.Data.(event.AttemptEnded); {
 	case c.Thing == transcript.Attempt && ended:

@@ -16,16 +16,16 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// maxQueued is how many prompts may wait.
+// maxQueued is the maximum number of waiting prompts.
 const maxQueued = 10_000
 
-// prompts are those without a result, by the client's uuid or one that was made
-// up. The session gets one at a time: of several, the end of one's turn would
-// hold the others, which the client could not see (C19).
+// prompts are the prompts without a result, by the client's uuid or a generated one. The session
+// receives one at a time: if it had several, the end of one prompt's turn would hold the others,
+// which the client could not see (C19).
 type prompts struct {
 	pending.Requests[*prompt]
 
-	current *pending.Entry[*prompt] // that the session has; nil for none
+	current *pending.Entry[*prompt] // prompt that the session has; nil for none
 	// fetching is the current prompt while a server expands it, or while its documents are read.
 	fetching *pending.Entry[*prompt]
 	// background has messages that wait for a message with an answer.
@@ -45,7 +45,7 @@ func (p *prompts) withBackground(last *prompt) *prompt {
 	return last
 }
 
-// waiting are the prompts that the session does not have.
+// waiting returns the prompts that the session does not have yet.
 func (p *prompts) waiting() []*pending.Entry[*prompt] {
 	return slices.DeleteFunc(p.Open(), func(e *pending.Entry[*prompt]) bool { return e == p.current })
 }
@@ -107,7 +107,7 @@ func (d *driver) message(m incoming) {
 	}
 }
 
-// place is where a prompt comes in the queue.
+// place is the place of a prompt in the queue.
 type place string
 
 const (
@@ -201,7 +201,7 @@ func (d *driver) submitLater(e *pending.Entry[*prompt], refused context.CancelFu
 	})
 }
 
-// fetchOf is what those wait for who interrupt a prompt that is being fetched.
+// fetchOf returns the key under which interrupts wait for the fetch of a prompt.
 func fetchOf(e *pending.Entry[*prompt]) string { return "fetch " + e.Key }
 
 // accepted notes that the session has a prompt, or had it before.

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// ended tells how a turn ended.
+// ended sends the result of a turn.
 func (t *encoder) ended(turn *event.Turn) {
 	t.count(turn)
 	if f := turn.Cause.Failure; f != nil {
@@ -65,11 +65,11 @@ func refusal(session, why string) result {
 	}
 }
 
-// Refusal is what is printed where nothing can be served: a result, unless the
-// format is text. why is without secrets.
+// Refusal returns the output if no prompt can be served: a result, unless the format is text. why
+// must be without secrets.
 func Refusal(f Format, why string) []byte { return []byte(f.render(refusal("", why))) }
 
-// subtypeOf says how a turn ended in the protocol's words. It has none for an
+// subtypeOf returns the protocol's subtype for the end of a turn. The protocol has none for an
 // interrupt.
 func subtypeOf(c *event.Cause) string {
 	switch {
@@ -83,7 +83,7 @@ func subtypeOf(c *event.Cause) string {
 	return "error_during_execution"
 }
 
-// reasonOf says why a turn did not complete.
+// reasonOf returns the reason why a turn did not complete.
 func reasonOf(turn *event.Turn) string {
 	if turn.Cause.Limit == event.LimitSteps {
 		return fmt.Sprintf("Reached maximum number of turns (%d)", turn.Summary.Steps)
@@ -126,7 +126,7 @@ func denials(turn *event.Turn, dir string) []denial {
 	return out
 }
 
-// count adds what a turn took to its model's usage.
+// count adds the usage of a turn to its model's usage.
 func (t *encoder) count(turn *event.Turn) {
 	for _, r := range turn.ModelRequests() {
 		if r.Spent == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/client/stdio"
 )
 
-// results knows the turns whose result was sent, and what waits for the result of a turn.
+// results records the turns whose result was sent, and the functions that wait for the result of a
+// turn.
 type results struct {
 	sent     map[string]bool
 	awaiting pending.Requests[func()] // by turn
@@ -27,7 +28,7 @@ func (r *results) end(turn string) {
 	r.answer(turn)
 }
 
-// answer calls what waits under a name.
+// answer calls the functions that wait under a name.
 func (r *results) answer(name string) {
 	for _, e := range r.awaiting.AnswerAll(name) {
 		e.Request()
@@ -60,7 +61,7 @@ func (d *driver) turnEnded(turn string, inputs []string, cause *event.Cause) {
 	d.reportIdle()
 }
 
-// reportIdle says that nothing is under way, if so.
+// reportIdle reports that nothing is under way, if so.
 func (d *driver) reportIdle() {
 	if d.States && d.prompts.Len() == 0 {
 		d.out.send(newNotice(d.id, "session_state_changed", map[string]any{"state": "idle", "sdk_host_only": true}))

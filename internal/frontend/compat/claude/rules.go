@@ -20,7 +20,7 @@ const (
 	modeDont    = "dontAsk"
 )
 
-// modes returns what each permission mode is to settle.
+// modes returns settle's mode for each permission mode of Claude.
 func modes() map[string]assemble.Mode {
 	return map[string]assemble.Mode{
 		modeDefault: {Permission: settle.Ask},
@@ -68,7 +68,7 @@ func specs(list ...string) []string {
 	return out
 }
 
-// ruleSet is what lists of tools amount to.
+// ruleSet is the meaning of lists of tools.
 type ruleSet struct {
 	rules []config.Rule
 	// allTools are settle's tools that were named without a rule.
@@ -89,7 +89,7 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 			out.unknown = append(out.unknown, spec)
 			continue
 		}
-		if (!scoped || content == "*") && !strings.HasPrefix(name, claudecode.ServerPrefix) { // those are offered
+		if (!scoped || content == "*") && !strings.HasPrefix(name, claudecode.ServerPrefix) { // these tools are offered
 			out.allTools = append(out.allTools, tools...)
 			if name == "Bash" {
 				out.allTools = append(out.allTools, "job")
@@ -238,8 +238,8 @@ func (p *policy) allowed(name string) (assemble.Mode, error) {
 	return m, nil
 }
 
-// add puts further rules into force.
-// Those that allow more than the user configured are left out by the agent.
+// add puts further rules into force. The agent leaves out rules that allow more than the user's
+// configuration.
 func (p *policy) add(rules ...config.Rule) {
 	p.clientRules = append(p.clientRules, rules...)
 	if p.planning() && p.work != "" {

@@ -100,13 +100,13 @@ type implied struct {
 
 // servers are the MCP servers of the session.
 type servers struct {
-	relays     map[string]*mcp.Relay // of those in the client; the driver's alone
+	relays     map[string]*mcp.Relay // by name, of the servers in the client; only the driver uses it
 	catalogues map[string]*mcp.Catalogue
-	asking     bool // they are asked for their tools, and the session is not opened yet
+	asking     bool // the servers list their tools, and the session is not open yet
 	// changing means that a server is being reconnected or disabled.
 	changing bool
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	states map[string]serverStatus
 	// disabled are servers that the client has disabled; the driver alone changes them.
 	disabled map[string]bool
@@ -171,8 +171,8 @@ func (d *driver) serverStates() []serverStatus {
 	return out
 }
 
-// askServers has the servers that run in the client say what tools they have, and
-// then is called; false if there are none.
+// askServers has the servers that run in the client list their tools, and then calls then; false if
+// there are no such servers.
 func (d *driver) askServers(then func()) bool {
 	if len(d.OwnServers) == 0 {
 		return false
@@ -231,7 +231,7 @@ func (d *driver) relay(server string, message json.RawMessage) mcp.Await {
 	}
 }
 
-// deliver hands on what a server in the client says.
+// deliver passes on a message of a server in the client.
 func (d *driver) deliver(server string, message json.RawMessage) error {
 	r := d.servers.relays[server]
 	if r == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// answerServer answers what is asked of a server that runs in the client, until a
-// message of the kind comes. How it answers each method is in answers.
+// answerServer answers the requests to a server that runs in the client, until a message of the
+// kind arrives. answers has the response for each method.
 func (s *served) answerServer(kind string, answers map[string]string) (out []map[string]any) {
 	s.Helper()
 	for {
@@ -61,7 +61,7 @@ func (s *served) answerServer(kind string, answers map[string]string) (out []map
 	}
 }
 
-// usual is how a server with one tool answers.
+// usual returns the responses of a server with one tool.
 func usual() map[string]string {
 	return map[string]string{
 		"initialize": `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"mine","version":"1"}}}`,
@@ -134,8 +134,8 @@ func TestServersOfInitialize(t *testing.T) {
 	}
 }
 
-// One that does not say which tools it has costs nothing but them, and the end of the
-// input ends the wait.
+// A server that does not list its tools costs only its tools, and the end of the input ends the
+// wait.
 func TestServerInTheClientThatIsSilent(t *testing.T) {
 	s := serve(t, nil, script.Text("done"))
 	s.say(

@@ -23,7 +23,7 @@ func skillNames(a *assemble.Agent) []string {
 	return names
 }
 
-// slashList is what a person can call, as the SDK lists it.
+// slashList returns the commands that a person can call, in the form of the SDK.
 func slashList(o *assemble.Opened) []map[string]any {
 	list := []map[string]any{}
 	for _, c := range commands.Of(o.Commands()).List {

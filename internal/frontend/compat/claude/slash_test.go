@@ -49,8 +49,8 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
-// The first message has what the session has: each tool that the model gets, once, the kinds of child
-// agents and the plugins.
+// The first message has the contents of the session: each tool that the model receives, once, the
+// kinds of child agents and the plugins.
 func TestInitHasWhatTheSessionHas(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		clienttest.WriteCommands(t, c.Dir)
@@ -154,7 +154,7 @@ func TestAPromptThatIsGivenUp(t *testing.T) {
 	s.say(control("i3", `{"subtype":"interrupt"}`))
 	_ = s.in.Close()
 	s.until("control_response")
-	if code := s.exit(); code != stdio.CodeFailed { // as that of a turn that was interrupted
+	if code := s.exit(); code != stdio.CodeFailed { // the code of an interrupted turn
 		t.Errorf("exit code %d", code)
 	}
 }

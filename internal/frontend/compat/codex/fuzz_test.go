@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/compat/codex"
 )
 
-// FuzzUnderstand: whatever a client overrides is understood, told, or refused.
+// FuzzUnderstand: every override of a client is applied, reported, or refused.
 func FuzzUnderstand(f *testing.F) {
 	for _, seed := range []string{
 		`model="o3"`, "model_provider=x\nmodel_providers.x={base_url='http://h',wire_api='chat'}\nmodel=m", `a."b.c".d=[1,{e=2}]`, "sandbox_workspace_write.writable_roots=[1,'/a']",

@@ -8,9 +8,8 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// Sandbox is one of Codex's sandbox modes. Where commands can be confined, they are
-// held to it; elsewhere, each call is judged before it runs, by what can be seen of
-// it.
+// Sandbox is one of Codex's sandbox modes. On machines that can confine commands, the kernel
+// enforces it; on others, settle judges each call before it runs, by its text.
 type Sandbox string
 
 // The sandbox modes.

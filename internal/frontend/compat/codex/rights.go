@@ -12,14 +12,14 @@ import (
 	"github.com/settle-agent/settle/internal/assemble"
 )
 
-// Rights are what calls may do, in the words of the app-server's protocol.
+// Rights are the permissions of calls, in the words of the app-server's protocol.
 type Rights struct {
 	// Approval is a policy's name, or an object for one with exceptions.
 	Approval json.RawMessage
 	Sandbox  SandboxPolicy
 }
 
-// SandboxPolicy is a sandbox mode with what belongs to it.
+// SandboxPolicy is a sandbox mode with its parameters.
 type SandboxPolicy struct {
 	Type                string   `json:"type"`
 	WritableRoots       []string `json:"writableRoots,omitempty"`
@@ -52,8 +52,8 @@ func DefaultRights(p settle.Permission) Rights {
 // JSON is the policy's name in JSON.
 func (a Approval) JSON() json.RawMessage { return json.RawMessage(`"` + a + `"`) }
 
-// check refuses what is no policy. "on-failure" is one of older clients, which was
-// the same as on-request.
+// check refuses unknown policies. "on-failure" is a policy of older clients, with the same meaning
+// as on-request.
 func (a Approval) check() error {
 	if !slices.Contains([]Approval{Untrusted, "on-failure", OnRequest, Never}, a) {
 		return fmt.Errorf("there is no approval policy %q: untrusted, on-failure, on-request and never are known", a)
@@ -85,7 +85,7 @@ func (p SandboxPolicy) mode() Sandbox {
 // Profiles are the names of profiles of permissions.
 func Profiles() []string { return []string{":read-only", ":workspace", ":danger-full-access"} }
 
-// Set changes the rights as a client asks; what it leaves out stays.
+// Set changes the rights as a client requests; parts that the request leaves out stay.
 func (r *Rights) Set(requested RequestedRights) error {
 	if raw := requested.ApprovalPolicy; len(raw) > 0 && string(raw) != "null" {
 		if err := r.setApproval(raw); err != nil {
@@ -145,7 +145,7 @@ func (r Rights) Within(user settle.Permission) Rights {
 	return r
 }
 
-// Asks is how the policy of approval asks.
+// Asks returns the name of the approval policy.
 func (r Rights) Asks() Approval {
 	var name Approval
 	if json.Unmarshal(r.Approval, &name) != nil {
@@ -173,7 +173,7 @@ func (r Rights) Mode(tmpdir string) assemble.Mode {
 	}
 	name, err := json.Marshal(r.Sandbox)
 	if err != nil {
-		name = []byte(r.SandboxMode()) // what came from JSON goes back into it
+		name = []byte(r.SandboxMode()) // a value that came from JSON can be encoded
 	}
 	if m.Name = string(r.Asks()) + " " + string(name); r.Asks() == Never {
 		m.Unasked = "approval policy never"

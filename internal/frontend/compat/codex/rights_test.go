@@ -11,8 +11,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// judge says what the rights make of calls: of looking, of a command that does
-// something, of changing a file within and outside of the working directory.
+// judge returns the decisions of the rights about calls that read, run a command, and write files
+// inside and outside of the working directory: the first two letters of each.
 func judge(t *testing.T, r Rights) string {
 	t.Helper()
 	mode := r.Mode("/var/tmp/mine")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Flags are what a client says with flags that mean something here.
+// Flags are the values of the flags that have an effect in settle.
 type Flags struct {
 	Model         string
 	OSS           bool
@@ -23,9 +23,9 @@ type Flags struct {
 	Config        []string // -c key=value
 }
 
-// Known is what settle knows itself, for the choice of a provider.
+// Known is settle's own configuration, for the choice of a provider.
 type Known struct {
-	// Model is PROVIDER/NAME, as configured; may be empty.
+	// Model is the configured model as PROVIDER/NAME; can be empty.
 	Model string
 	// Provider returns the default model of the provider with the name, and
 	// whether there is one.
@@ -38,20 +38,20 @@ func (k Known) has(provider string) bool {
 	return ok
 }
 
-// Spec is what the flags and overrides of the other agent mean here.
+// Spec is the meaning for settle of Codex's flags and overrides.
 type Spec struct {
-	// Settings are settle's own, by their names.
+	// Settings are settle's settings, by name.
 	Settings map[string]string
 	// Env replaces variables of the environment; Hidden has variables with a key that
 	// commands must not see.
 	Env    map[string]string
 	Hidden []string
-	// Sandbox is empty if the client said nothing of it.
+	// Sandbox is empty if the client does not set it.
 	Sandbox  Sandbox
 	Approval string
-	// Writable are directories beside the working directory, as they were named.
+	// Writable are writable directories besides the working directory, as the client named them.
 	Writable []string
-	// Network says that a sandbox to write in has it.
+	// Network reports that a sandbox that can write has network access.
 	Network bool
 	// Instructions are added to the system prompt; SystemFile replaces it.
 	Instructions, SystemFile string
@@ -59,10 +59,10 @@ type Spec struct {
 	Ignored []string
 }
 
-// keyVariable is where clients put the key.
+// keyVariable is the variable in which clients put the key.
 const keyVariable = "CODEX_API_KEY"
 
-// Understand reads what a client said.
+// Understand translates the flags of a client.
 func Understand(f Flags, known Known) (*Spec, error) {
 	all, err := parseOverrides(f.Config)
 	if err != nil {
@@ -268,7 +268,7 @@ func (w *Spec) sandbox(f Flags, all overrides) error {
 func (w *Spec) own(all overrides) {
 	settings, ok := all["settle"].(map[string]any)
 	if !ok {
-		return // told with what else means nothing
+		return // reported with the other ignored settings
 	}
 	for name, value := range settings {
 		if list, ok := value.([]any); ok {
@@ -283,8 +283,8 @@ func (w *Spec) own(all overrides) {
 	delete(all, "settle")
 }
 
-// harmless takes what makes no difference here: what settle does in any case, or
-// does not do in any case.
+// harmless removes overrides that make no difference: settle always does what they request, or
+// never does it.
 func (w *Spec) harmless(all overrides) {
 	switch mode, _ := all["web_search"].(string); mode {
 	case "live":

@@ -93,7 +93,7 @@ func (i *item) failure(s status, c event.Content, cause *event.Cause) *threadErr
 	return &threadError{reason(c, cause)}
 }
 
-// reason says why a call failed.
+// reason returns the reason why a call failed.
 func reason(c event.Content, cause *event.Cause) string {
 	switch {
 	case c.Output != "":

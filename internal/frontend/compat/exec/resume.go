@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/journal"
 )
 
-// Arguments are what the words of the command line ask for.
+// Arguments are the parsed words of the command line.
 type Arguments struct {
 	// Prompt has the words of the prompt; "-" or no words mean standard input.
 	Prompt []string
@@ -20,8 +20,8 @@ type Arguments struct {
 	Session string
 }
 
-// Read reads the words. last says that --last was given, dash how many of them
-// came before "--", -1 if there was none: what comes after is no command.
+// Read parses the words. last reports that --last was given. dash is the number of words before
+// "--", or -1 without one: words after "--" are not a command.
 func Read(words []string, last bool, dash int) (Arguments, error) {
 	command := ""
 	if len(words) > 0 && dash != 0 {

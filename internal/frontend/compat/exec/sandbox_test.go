@@ -16,7 +16,7 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// judged returns what a mode says of calls in a directory.
+// judged returns the judgements of a mode about calls in a directory.
 func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments string) settle.Permission {
 	t.Helper()
 	getenv := func(string) string { return "" }
@@ -49,7 +49,7 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	}
 }
 
-// There is nobody to ask: what asks is denied.
+// Nobody can be asked: calls that need a question are denied.
 func TestModes(t *testing.T) {
 	root := t.TempDir()
 	dir, added, outside := filepath.Join(root, "work"), filepath.Join(root, "added"), filepath.Join(root, "outside")
@@ -102,7 +102,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// The model is told why: it can then choose another way.
+// The model receives the reason: it can then choose another way.
 func TestNobodySaysWhy(t *testing.T) {
 	err := exec.DenyAll{
 		Mode: "read-only",

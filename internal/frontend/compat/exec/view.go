@@ -24,7 +24,7 @@ type View struct {
 	last    []byte           // how the turn ended
 }
 
-// NewView returns a view that writes what it shows.
+// NewView returns a view that writes with write.
 func NewView(write func(add func([]byte) []byte)) *View {
 	return &View{write: write, running: map[string]*item{}}
 }
@@ -57,7 +57,7 @@ func (v *View) Show(c transcript.Change) {
 	}
 }
 
-// Fail says why there will be no terminal event.
+// Fail records the reason why there will be no terminal event.
 func (v *View) Fail(message string) {
 	v.complete(message)
 	v.last = Refusal(message)
@@ -82,7 +82,7 @@ func (v *View) opened(session string) {
 	v.notices = nil
 }
 
-// notice shows what a person should know and what ends nothing.
+// notice shows a message for a person that ends nothing.
 func (v *View) notice(message string) {
 	if v.thread == "" {
 		v.notices = append(v.notices, message)
@@ -163,7 +163,7 @@ func (v *View) itemEnded(c transcript.Change) {
 	}
 }
 
-// reconnecting says that a failed request is made again, in words that clients
+// reconnecting reports that a failed request is made again, in words that clients
 // know.
 func reconnecting(f *event.Failure) string {
 	count := fmt.Sprint(f.Attempt)
@@ -212,8 +212,8 @@ func (v *View) planEnded() {
 	}
 }
 
-// abortReason says why a turn was ended. A signal is how a client of this protocol
-// interrupts.
+// abortReason returns the reason why a turn was ended. Clients of this protocol interrupt by a
+// signal.
 func abortReason(c *event.Cause) string {
 	if c.Reason == event.Shutdown && strings.HasPrefix(c.By, "signal:") {
 		return string(event.Interrupted)

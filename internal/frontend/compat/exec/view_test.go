@@ -29,14 +29,14 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-// fake is a tool that does what it is told to.
+// fake is a tool that executes its script.
 type fake struct {
 	name string
 	run  func(context.Context, tool.Call) (tool.Result, error)
 }
 
-// Spec is that of the real tool, so that a fake refuses what the tool refuses. A
-// server's tool takes anything.
+// Spec returns the spec of the real tool, so that a fake refuses the same arguments. A server's
+// tool accepts any arguments.
 func (f fake) Spec() tool.Spec {
 	for _, t := range slices.Concat(shell.NewJobs(shell.Config{}).Tools(), file.NewWorkspace(file.Config{}).Tools(), search.Tools(search.Config{}), []tool.Tool{web.NewSearch(nil)}) {
 		if t.Spec().Name == f.name {
@@ -60,8 +60,7 @@ func result(r tool.Result) func(context.Context, tool.Call) (tool.Result, error)
 	}
 }
 
-// lines runs the model's turn and returns what is printed, with the thread's id
-// left out.
+// lines runs the model's turn and returns the printed lines, without the thread's id.
 func lines(
 	t *testing.T,
 	m *script.Model,
@@ -92,8 +91,8 @@ func lines(
 	return code, out
 }
 
-// closed: what started has completed, once, before the last line, which says how
-// the turn ended.
+// closed checks that everything that started has completed, once, before the last line, which
+// reports the end of the turn.
 func closed(t *testing.T, lines []string) {
 	t.Helper()
 	state := map[string]string{}
@@ -246,8 +245,8 @@ func TestServerTools(t *testing.T) {
 	})
 }
 
-// The plan is one item of a turn, whatever became of the calls that changed it.
-// A search of the web is an item of its own, also one that fails.
+// The plan is one item of a turn, regardless of the outcome of the calls that changed it. A search
+// of the web is an item of its own, also a failed one.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
@@ -317,7 +316,7 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// C13: what a later attempt says anew is shown once.
+// C13: a text that a later attempt repeats is shown once.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := script.New(
@@ -354,7 +353,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// A turn that fails shows what it had said, and why it failed.
+// A failed turn shows its text so far, and the reason of the failure.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		code, got := lines(
@@ -375,8 +374,8 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// A turn that somebody ends shows what it had, and who has ended it in the
-// message: that protocol knows no interrupts.
+// An interrupted turn shows its text so far, and the message names who interrupted it: that
+// protocol knows no interrupts.
 func TestInterrupts(t *testing.T) {
 	for _, tt := range []struct {
 		stop stdio.Stop
@@ -414,7 +413,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// A stop before the turn began is told, too.
+// A stop before the turn began is reported, too.
 func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)

@@ -44,7 +44,7 @@ func usageOf(u event.Usage) *usage {
 	}
 }
 
-// status is how an item of work is.
+// status is the status of a work item.
 type status string
 
 const (
@@ -53,7 +53,7 @@ const (
 	failed     status = "failed"
 )
 
-// head is what every item has.
+// head has the common fields of all items.
 type head struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -152,8 +152,8 @@ func appendLine(b []byte, e threadEvent) []byte {
 	return b
 }
 
-// Refusal is what is printed when there is no turn that could end: why, and that
-// it failed. message is without secrets.
+// Refusal returns the output if no turn can start: the error, and an event that reports the
+// failure. message must be without secrets.
 func Refusal(message string) []byte {
 	b := appendLine(nil, threadEvent{Type: "error", Message: message})
 	return appendLine(b, threadEvent{Type: "turn.failed", Error: &threadError{message}})

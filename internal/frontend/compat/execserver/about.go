@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// about says what machine this is, as clients want to know it. Capabilities that the
-// protocol has and settle does not are absent: clients go another way then.
+// about describes this machine to clients. It leaves out capabilities that settle does not have;
+// clients then use other methods.
 type about struct {
 	Shell        shell           `json:"shell"`
 	Version      string          `json:"executorVersion"`
@@ -37,7 +37,8 @@ func (s *Server) about() about {
 	return a
 }
 
-// shell is the shell that clients run commands with: the user's, or what there is.
+// shell returns the shell with which clients run commands: the user's shell, or another one that
+// exists.
 func (s *Server) shell() shell {
 	if runtime.GOOS == "windows" {
 		return shell{"cmd", "cmd.exe"}

@@ -22,12 +22,11 @@ type carrier interface {
 }
 
 const (
-	// maxRequests and maxRequestBytes are how many requests of a connection may
-	// be under way; its client waits then.
+	// maxRequests and maxRequestBytes bound the running requests of a connection, in number and
+	// bytes; then its client waits.
 	maxRequests     = 256
 	maxRequestBytes = 64 << 20
-	// windowBytes is how much output may be on its way to a client that has not
-	// been heard of.
+	// windowBytes bounds the output on its way to a client that has not confirmed it, in bytes.
 	windowBytes = 4 << 20
 )
 
@@ -51,7 +50,7 @@ type conn struct {
 	unconfirmed int           // bytes of output that the client may not have
 	marks       map[*process]uint64
 	pinging     bool
-	work        sync.WaitGroup // what the reader has begun
+	work        sync.WaitGroup // work that the reader has begun
 }
 
 // serve serves a connection to its end.
@@ -191,7 +190,7 @@ func (c *conn) answered() {
 	c.freed = make(chan struct{})
 }
 
-// write writes answers, and then what processes have put out.
+// write writes answers, and then the output of processes.
 func (c *conn) write(ctx context.Context) {
 	for {
 		if text := c.next(); text != nil {
@@ -229,7 +228,7 @@ func (c *conn) outputs() (parcel, bool) {
 	return s.take(c)
 }
 
-// wrote counts what was sent, and asks whether it has arrived.
+// wrote counts sent output, and asks the client whether it has arrived.
 func (c *conn) wrote(ctx context.Context, item parcel) {
 	c.mu.Lock()
 	c.unconfirmed += len(item.data) + entryCost

@@ -23,7 +23,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/compat/execserver/execservertest"
 )
 
-// What is no message gets an error, and takes nothing else with it.
+// An invalid message gets an error, and affects nothing else.
 func TestBadFrames(t *testing.T) {
 	c := client(t)
 	c.Call("process/start", command(t, "p", "echo ready; while :; do sleep 1000; done"), nil)
@@ -65,8 +65,7 @@ func TestBadFrames(t *testing.T) {
 	c.Until("p", "a word", says("ready"))
 }
 
-// Nothing is done for a client that has not said hello, nor for one that breaks the
-// protocol.
+// Nothing is done for a client that has not sent initialize, nor for one that breaks the protocol.
 func TestHello(t *testing.T) {
 	_, url := begin(t, execserver.Options{})
 	c := execservertest.Dial(t, url, nil)
@@ -92,8 +91,8 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// A client that comes back finds its processes, and reads what it missed: each byte
-// once, whatever of it was under way when the connection was cut.
+// A client that reconnects finds its processes, and reads the missed output: each byte once, also
+// bytes that were on the way when the connection was cut.
 func TestResume(t *testing.T) {
 	_, url := begin(t, execserver.Options{ResumeTimeout: time.Hour})
 	c := execservertest.Dial(t, url, nil)
@@ -150,7 +149,7 @@ func TestResumeWhileAttached(t *testing.T) {
 	if again := execservertest.Dial(t, url, nil).Hello(session); again != session {
 		t.Errorf("session %s", again)
 	}
-	// One that answers, however slow this machine is.
+	// A connection that answers, even on a slow machine.
 	_, url = begin(t, execserver.Options{ResumeTimeout: time.Hour, ProbeTimeout: execservertest.Patience})
 	session = execservertest.Dial(t, url, nil).Hello("")
 	other := execservertest.Dial(t, url, nil)
@@ -315,7 +314,7 @@ func (r *raw) session(t *testing.T) string {
 	return welcome.Result.Session
 }
 
-// Web pages, other names and those without the token are kept out.
+// Web pages, other host names and clients without the token are refused.
 func TestWhoMayConnect(t *testing.T) {
 	server, open := begin(t, execserver.Options{})
 	guarded := listen(t, server, "0123456789abcdef")
@@ -360,8 +359,7 @@ func TestWhoMayConnect(t *testing.T) {
 	}
 }
 
-// At standard streams, the end of the input ends everything, and what was asked
-// before is answered.
+// At standard streams, the end of the input ends everything, and earlier requests are answered.
 func TestStreams(t *testing.T) {
 	server := execserver.New(execserver.Options{Dir: "/", Version: "v"})
 	inR, inW := io.Pipe()

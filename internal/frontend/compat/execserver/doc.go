@@ -20,8 +20,8 @@
 //
 // Rights that come with a request are enforced or the request is refused (C22).
 //
-// Read conn.go first. What a message means is decided in methods.go; what a client may touch,
-// in rights.go; when a process ends, in session.go and process.go.
+// Read conn.go first. methods.go decides the meaning of a message, rights.go the permissions of a
+// client, session.go and process.go the end of a process.
 //
 //	websocket.go, stdio.go  carriers of messages; wire.go, place.go: their format
 //	conn.go                 requests, answers, output in the order of a connection

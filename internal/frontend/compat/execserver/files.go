@@ -30,7 +30,7 @@ type target struct {
 	rights rights
 }
 
-// target returns what a request is about, if it may have the access to it.
+// target returns the file of a request, if the request has the needed access to it.
 func (c *conn) target(path place, parameter string, from *sandboxContext, need access) (target, error) {
 	name, err := path.path(parameter)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t target) need(need access) error {
 	return invalidRequest("the sandbox does not allow to %s %q", verb, t.Named)
 }
 
-// entry is what a folder has by a name: a link itself, if it is one.
+// entry returns the folder's entry of a name: the link itself if the entry is a link.
 func (t target) entry(name string) target {
 	return target{disk.At("", filepath.Join(t.Named, name), filepath.Join(t.Real, name)), t.rights}
 }
@@ -196,7 +196,7 @@ func (c *conn) createDirectory(_ context.Context, params directoryParams) (any, 
 	return struct{}{}, t.makeDirectory(parents)
 }
 
-// makeDirectory makes a folder, and those above it that are missing, one by one.
+// makeDirectory makes a folder and its missing parents, one by one.
 func (t target) makeDirectory(parents bool) error {
 	if err := t.need(writable); err != nil {
 		return err
@@ -273,7 +273,7 @@ type removeParams struct {
 	Force     *bool `json:"force"`
 }
 
-// remove removes what is at a path: a link itself, never what it leads to.
+// remove removes the entry at a path: a link itself, never its target.
 func (c *conn) remove(_ context.Context, params removeParams) (any, error) {
 	name, err := params.Path.path("path")
 	if err != nil {

@@ -29,7 +29,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// ask is a request, and what it must come to: a result, or the code of an error.
+// ask is a request with its expected response: a result, or the code of an error.
 type ask struct {
 	method string
 	params object
@@ -176,8 +176,8 @@ func special(kind, subpath, access string) object {
 	return object{"path": object{"type": "special", "value": value}, "access": access, "missing_path_behavior": "skip"}
 }
 
-// C22: what a request may not touch, it does not: not by a link, not as part of
-// something else. Where that cannot be kept, nothing is done.
+// C22: a request never touches a path that its sandbox forbids: not by a link, not as part of
+// another path. If that cannot be enforced, nothing is done.
 func TestFilesOfASandbox(t *testing.T) {
 	c := client(t)
 	workspace, outside := t.TempDir(), t.TempDir()

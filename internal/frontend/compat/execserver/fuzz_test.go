@@ -21,8 +21,8 @@ import (
 // fuzzPatience bounds the wait for an answer.
 const fuzzPatience = time.Minute
 
-// tape is a client that says what it has to say, takes the answers, and leaves when
-// it has as many as it expects. It implements carrier.
+// tape is a client that sends its messages, reads the responses, and leaves when it has as many as
+// it expects. It implements carrier.
 type tape struct {
 	messages [][]byte
 	expected int
@@ -63,8 +63,8 @@ func (c *tape) Ping(context.Context) error { return nil }
 // Close implements carrier.
 func (c *tape) Close(string) {}
 
-// Whatever a client says, nothing panics, and every request gets one answer or one
-// error, under its id. What cannot be read gets an error under none.
+// No message of a client causes a panic, and every request gets one answer or one error, under its
+// id. A message that cannot be read gets an error without an id.
 func FuzzMessages(f *testing.F) {
 	for _, text := range []string{
 		`{"id":1,"method":"environment/info"}`, `{"id":"1","method":"environment/status","params":{}}`, "{\"id\":1}\n{}", "[]", "null", `{"id":1.5,"method":"x"}`, `{"id":{},"method":"x"}`,
@@ -112,8 +112,8 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// script are the messages of a text, a line each, with how many answers each id is to
-// get. What ends a connection ends it, and is returned by itself.
+// script returns the messages of a text, a line each, with the number of answers that each id must
+// get. A message that ends a connection ends the list, and is returned by itself.
 func script(text string, greeted bool) (messages [][]byte, want map[string]int, breaks []byte) {
 	want = map[string]int{}
 	if greeted {
@@ -140,7 +140,7 @@ func script(text string, greeted bool) (messages [][]byte, want map[string]int, 
 	return messages, want, nil
 }
 
-// idOf is what an id means, however it is written.
+// idOf returns the value of an id that is a string or a number.
 func idOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -164,8 +164,8 @@ func answered(t *testing.T, raw []byte) string {
 	return idOf(a.ID)
 }
 
-// harmless is a server that starts nothing, and has no files but those of a folder of
-// the test: paths lead there, and its own sandbox confines them.
+// harmless returns a server that starts nothing, and has no files except a temporary folder: paths
+// lead there, and its own sandbox confines them.
 func harmless(t *testing.T) *Server {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

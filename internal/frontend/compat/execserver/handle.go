@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxHandles is how many files a connection may have open, handleBytes the
-	// longest id of one, and maxBlock the largest part that is read at once.
+	// maxHandles bounds the number of open files of a connection, handleBytes the length of the id
+	// of one, and maxBlock the part that is read at once, in bytes.
 	maxHandles  = 256
 	handleBytes = 32
 	maxBlock    = 16 << 20

@@ -21,8 +21,8 @@ type inputs struct {
 }
 
 const (
-	// maxInput is how much a process may leave unread before its client waits, and
-	// maxWrites how many ids of writes are remembered.
+	// maxInput bounds the input that a process can leave unread before its client waits, in bytes.
+	// maxWrites is the number of remembered ids of writes.
 	maxInput  = 1 << 20
 	maxWrites = 4096
 )

@@ -2,7 +2,7 @@ package execserver
 
 import "slices"
 
-// stream is what an output came from.
+// stream is the source of an output.
 type stream string
 
 const (
@@ -11,7 +11,7 @@ const (
 	terminal stream = "pty"
 )
 
-// occasion is what an entry of a log tells.
+// occasion is the method of the notification for an entry of a log.
 type occasion string
 
 const (
@@ -20,7 +20,7 @@ const (
 	closed occasion = "process/closed"
 )
 
-// entry is one numbered thing that a process did.
+// entry is one numbered event of a process.
 type entry struct {
 	seq    uint64
 	what   occasion
@@ -28,11 +28,11 @@ type entry struct {
 	data   []byte
 }
 
-// entryCost is what an entry costs beside its data.
+// entryCost is the memory of an entry besides its data, in bytes.
 const entryCost = 64
 
-// pieceBytes is how much output one entry has at most, so that no client has to
-// take more at a time.
+// pieceBytes is the maximum output of one entry, in bytes, so that clients receive no larger
+// messages.
 const pieceBytes = 32 << 10
 
 // outlog is the numbered output of a process, of limited size. Its session's lock
@@ -79,7 +79,7 @@ func (l *outlog) after(seq uint64) []entry {
 	return l.entries[seq-first+1:]
 }
 
-// room drops what the client has until so many bytes more are below the limit. It
+// room drops entries that the client has received until so many more bytes are below the limit. It
 // reports whether they are.
 func (l *outlog) room(bytes, limit int) bool {
 	removed := 0

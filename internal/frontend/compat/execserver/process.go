@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// logBytes is how much output of a process is kept, and crowdedBytes how much
-	// where all processes together have more than maxTotalBytes.
+	// logBytes bounds the kept output of a process, in bytes. crowdedBytes bounds it if all
+	// processes together have more than maxTotalBytes.
 	logBytes      = 1 << 20
 	crowdedBytes  = 64 << 10
 	maxTotalBytes = 256 << 20
-	// lastBytes is what a process that is being ended may put out beyond that;
-	// pipes hold less.
+	// lastBytes bounds the further output of a process that is being ended, in bytes; pipes hold
+	// less.
 	lastBytes = 4 << 20
 	// lookDelay is the interval of the check whether processes of an exited command still
 	// wait to write output.
@@ -45,15 +45,15 @@ type process struct {
 	denied      bool // the sandbox seems to have refused something
 	ending      bool // it has received the request to end: no output waits any more
 	dropped     int64
-	left        []event.Process // what could not be ended
-	quarantined string          // what settle moved aside of its changes to repositories
-	heldTo      time.Time       // until when the newest read holds back what it has not seen
-	read        uint64          // what the newest read had seen
+	left        []event.Process // processes that could not be ended
+	quarantined string          // its changes of repositories that settle moved aside
+	heldTo      time.Time       // until when entries after read are kept
+	read        uint64          // cursor of the newest read
 
 	changed chan struct{} // closed and replaced whenever something above changes
 }
 
-// notifyChange wakes those who wait for a change; the caller has the lock.
+// notifyChange wakes the goroutines that wait for a change; the caller has the lock.
 func (p *process) notifyChange() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -163,14 +163,14 @@ func (p *process) watch() {
 	}
 	p.record(func() { p.log.add(entry{what: closed}) })
 	p.session.mu.Unlock()
-	<-p.tracked.Done() // what it has left in silence is ended by terminate, or with the session
+	<-p.tracked.Done() // silent descendants are ended by terminate, or with the session
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	p.left = p.tracked.Survivors()
 	p.session.retire(p)
 }
 
-// end ends a process with all its descendants (C7), and returns what could not be
+// end ends a process with all its descendants (C7), and returns the processes that could not be
 // ended within ctx.
 func (p *process) end(ctx context.Context, grace time.Duration) []event.Process {
 	p.session.mu.Lock()
@@ -180,7 +180,7 @@ func (p *process) end(ctx context.Context, grace time.Duration) []event.Process 
 	return p.tracked.End(ctx, grace)
 }
 
-// trouble is what a client has to know beside the exit code; nil for nothing.
+// trouble returns a message for the client besides the exit code; nil for none.
 func (p *process) trouble() *string {
 	var text string
 	switch {
@@ -201,8 +201,8 @@ func (p *process) trouble() *string {
 // refused reports whether the sandbox seems to be why the command failed.
 func (p *process) refused() bool { return p.exited && p.denied && p.code != 0 }
 
-// denial reports whether output says that the kernel refused something. It is a
-// guess, which clients ask for: they offer to run the command without a sandbox.
+// denial reports whether an output indicates that the kernel refused something. It is a guess,
+// which clients request: they offer to run the command without a sandbox.
 func denial(data []byte) bool {
 	for _, text := range []string{"ermission denied", "peration not permitted", "ead-only file system"} {
 		if bytes.Contains(data, []byte(text)) {

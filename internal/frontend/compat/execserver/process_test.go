@@ -111,8 +111,7 @@ func TestReadByNumber(t *testing.T) {
 	}
 }
 
-// A read that waits does not hold up what comes after it, and ends with the first
-// thing that happens.
+// A waiting read does not delay later requests, and ends with the next event of the process.
 func TestReadThatWaits(t *testing.T) {
 	c := client(t)
 	c.Call("process/start", object{ // it exits later: an exit is numbered, too, and may come before the output
@@ -236,8 +235,8 @@ func TestProcessIDIsUsedOnce(t *testing.T) {
 	}
 }
 
-// C7: what a process has left ends when it is terminated, also when it has exited
-// itself; until then it may go on.
+// C7: the descendants of a process end when it is terminated, also after it has exited itself;
+// until then they can run.
 func TestTerminateAfterTheExit(t *testing.T) {
 	c := client(t)
 	mark := "rest-" + filepath.Base(t.TempDir()) + fmt.Sprint(os.Getpid())
@@ -293,7 +292,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused, and nothing is started.
+// A request that cannot be executed is refused, and nothing is started.
 func TestStartErrors(t *testing.T) {
 	c, missing := client(t), filepath.Join(t.TempDir(), "missing")
 	for name, test := range map[string]struct {

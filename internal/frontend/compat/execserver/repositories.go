@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// commandGuard protects what programs outside of the sandbox obey in the folders that a
+// commandGuard protects files that programs outside of the sandbox obey, in the folders that a
 // sandboxed command can change. The zero value protects nothing.
 type commandGuard struct {
 	server *Server
@@ -55,7 +55,8 @@ func (g commandGuard) leave() {
 	}
 }
 
-// exited is called when the command has exited, and returns what the client has to know.
+// exited is called when the command has exited, and returns a message for the client; empty for
+// none.
 func (g commandGuard) exited() string {
 	if g.server == nil {
 		return ""
@@ -63,8 +64,8 @@ func (g commandGuard) exited() string {
 	return g.judge(context.Background(), g.restore)
 }
 
-// judge puts protected files back, moves aside what git would run of what commands have
-// left, and returns what the client has to know; empty for nothing.
+// judge restores protected files, moves files aside that commands have left and that git would
+// obey, and returns a message for the client; empty for none.
 func (g commandGuard) judge(ctx context.Context, restore func() (back, left []string)) string {
 	var list []string
 	back, left := restore()
@@ -86,8 +87,8 @@ func (g commandGuard) judge(ctx context.Context, restore func() (back, left []st
 	return strings.Join(list, "; ")
 }
 
-// judgeRepositories moves aside what git would run of what commands have left, and returns
-// what the client has to know; empty for nothing.
+// judgeRepositories moves files aside that commands have left and that git would obey, and returns
+// a message for the client; empty for none.
 func (s *Server) judgeRepositories(ctx context.Context) string {
 	var found []string
 	for _, f := range s.repositories.Check(ctx) {

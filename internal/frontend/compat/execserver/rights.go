@@ -13,8 +13,8 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// sandboxContext is what a client allows for one request. Fields that are not here
-// say how another platform would go about it.
+// sandboxContext has the permissions that a client grants one request. The protocol's other fields
+// are for other platforms.
 type sandboxContext struct {
 	Permissions struct {
 		Type  string `json:"type"`
@@ -58,8 +58,8 @@ type grant struct {
 	skip   bool // it does not count while the path does not exist
 }
 
-// rights are what a request may touch. The zero value is everything that the user
-// of the server may.
+// rights are the permissions of a request. The zero value allows everything that the user of the
+// server can do.
 type rights struct {
 	confined bool
 	grants   []grant
@@ -112,9 +112,9 @@ func (s *Server) rights(from *sandboxContext) (rights, error) {
 	return r, resolve(r.grants)
 }
 
-// resolve follows the links of the paths of rules. In a folder that another rule lets the
-// client's commands write to, no link is followed: such a command may have made it, and
-// would choose what the rule is about.
+// resolve follows the links of the paths of rules. In a folder that another rule lets the client's
+// commands write to, no link is followed: such a command may have made the link, and would choose
+// the path of the rule.
 func resolve(grants []grant) error {
 	named := slices.Clone(grants)
 	for n, g := range named {
@@ -142,7 +142,7 @@ func unenforced(format string, args ...any) error {
 	return invalidRequest("cannot enforce %s; nothing was done", fmt.Sprintf(format, args...))
 }
 
-// paths are what a rule is about, as the client names it.
+// paths returns the paths of a rule, as the client names them.
 func (s *Server) paths(rule sandboxRule, from *sandboxContext) ([]string, error) {
 	var all []string
 	switch rule.Path.Type {

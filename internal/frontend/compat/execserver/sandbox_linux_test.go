@@ -14,7 +14,7 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// C22: a command gets what its sandbox allows and nothing else, or it is not started.
+// C22: a command has exactly the permissions of its sandbox, or it is not started.
 func TestCommandsOfASandbox(t *testing.T) {
 	c := client(t)
 	workspace, repository, outside := t.TempDir(), t.TempDir(), t.TempDir()
@@ -23,7 +23,7 @@ func TestCommandsOfASandbox(t *testing.T) {
 	rules := []object{special("project_roots", "", "write"), special("project_roots", ".git", "read")}
 	strict := special("project_roots", ".git", "read")
 	delete(strict, "missing_path_behavior")
-	// Without what sh complains of, which would come in between.
+	// Without the error messages of sh, which would come in between.
 	script := "exec 2>/dev/null; cat " + outside + "/file; echo x >" + outside + "/new && echo wrote outside; echo x >new && echo wrote inside; true"
 	for name, test := range map[string]struct {
 		dir     string

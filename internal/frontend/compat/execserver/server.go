@@ -15,22 +15,22 @@ import (
 	"github.com/settle-agent/settle/internal/scope"
 )
 
-// Options say how a server works. The zero value of a duration is its default.
+// Options configure a server. A duration of 0 means its default.
 type Options struct {
 	Version string
 	// Dir, Home, TempDir and Shell describe this machine to clients.
 	Dir, Home, TempDir, Shell string
-	// Env is what processes inherit, if their client says so.
+	// Env is the environment that processes inherit if their client requests it.
 	Env []string
 	// Environ is the environment of the user, which can name configurations of git.
 	Environ []string
 	// Marker marks the environment of processes; see [proc.Spec].
 	Marker string
-	// ResumeTimeout is how long a session without a connection lives. Negative
-	// means not at all.
+	// ResumeTimeout is the lifetime of a session without a connection. A negative value ends the
+	// session with its connection.
 	ResumeTimeout time.Duration
-	// PingDelay is the time between two signs of life, PingTimeout what a client has
-	// for one, and ProbeTimeout what it has when another connection wants its session.
+	// PingDelay is the time between two pings. PingTimeout bounds the wait for a client's sign of
+	// life, and ProbeTimeout bounds it when another connection wants the client's session.
 	PingDelay, PingTimeout, ProbeTimeout time.Duration
 	Logger                               *slog.Logger
 }
@@ -57,7 +57,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards the rest
 	sessions map[string]*session
-	live     map[*session]bool // those too that are being ended
+	live     map[*session]bool // including sessions that are being ended
 	conns    map[*conn]bool
 	closed   bool
 	work     sync.WaitGroup // the connections
@@ -90,7 +90,7 @@ func (s *Server) leave(c *conn) {
 	s.work.Done()
 }
 
-// forget takes a session out of those that can be resumed.
+// forget removes a session from the sessions that can be resumed.
 func (s *Server) forget(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +104,8 @@ func (s *Server) ended(one *session) {
 	delete(s.live, one)
 }
 
-// Close ends all sessions with everything that runs in them, then all connections,
-// and names what did not end before ctx.
+// Close ends all sessions with everything that runs in them, then all connections. The error names
+// the processes that did not end before ctx.
 func (s *Server) Close(ctx context.Context, reason event.Reason, by string) error {
 	s.mu.Lock()
 	s.closed = true
@@ -162,5 +162,5 @@ func (s *Server) wait(ctx context.Context, all []*session) error {
 	}
 }
 
-// Logger is where the server says what concerns no client.
+// Logger returns the logger for messages that do not concern a client.
 func (s *Server) Logger() *slog.Logger { return s.options.Logger }

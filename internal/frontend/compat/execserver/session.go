@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxSessions, maxProcesses and maxIDs bound what clients may have: sessions,
-	// and in each of them processes at a time and ids ever.
+	// maxSessions, maxProcesses and maxIDs bound the clients' resources: sessions, and in each of
+	// them processes at a time and ids ever.
 	maxSessions  = 256
 	maxProcesses = 4096
 	maxIDs       = 1 << 20
-	// keepTimeout is how long an ended process can still be read.
+	// keepTimeout is the time during which an ended process can be read.
 	keepTimeout = 30 * time.Second
-	// idBytes is the longest id of a process.
+	// idBytes is the maximum length of a process id, in bytes.
 	idBytes = 512
 )
 
-// session is what a client has here, through however many connections.
+// session is the state of a client on this server, across all of its connections.
 type session struct {
 	id     string
 	server *Server
@@ -33,14 +33,14 @@ type session struct {
 	conn      *conn      // nil while detached
 	expiry    *time.Timer
 	processes map[string]*process
-	used      map[string]struct{} // every id that a process had: none is used twice
-	queue     []*process          // those with something to send, in turn
+	used      map[string]struct{} // every id that a process had; ids are not reused
+	queue     []*process          // processes with something to send, in turn
 	closed    bool
 	keep      map[*process]*time.Timer
-	work      sync.WaitGroup // the processes and what feeds them
+	work      sync.WaitGroup // the processes and the goroutines that feed them
 }
 
-// attach gives a connection its session: a new one, or the one that it names.
+// attach gives a connection its session: a new one, or the session with the id resume.
 func (s *Server) attach(ctx context.Context, c *conn, resume *string) (*session, error) {
 	if resume != nil {
 		return s.resume(ctx, c, *resume)
@@ -265,7 +265,7 @@ func (s *session) retire(p *process) {
 	}))
 }
 
-// drop forgets what a process has put out. The caller has the lock.
+// drop forgets the output of a process. The caller has the lock.
 func (s *session) drop(p *process) {
 	delete(s.keep, p)
 	delete(s.processes, p.id)

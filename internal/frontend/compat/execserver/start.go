@@ -19,8 +19,8 @@ import (
 const (
 	// endTimeout bounds the end of processes.
 	endTimeout = 3 * time.Second
-	// drainTimeout bounds what a client at standard streams still gets when it has
-	// said all.
+	// drainTimeout bounds the wait for output to a client at standard streams that has closed its
+	// input.
 	drainTimeout = 200 * time.Millisecond
 )
 

@@ -24,8 +24,8 @@ type line struct {
 	err error
 }
 
-// newPipes returns what carries messages over standard streams. The goroutine that
-// reads ends with the input, or with the process.
+// newPipes returns a carrier of messages over standard streams. The goroutine that reads ends with
+// the input, or with the process.
 func newPipes(ctx context.Context, in io.Reader, out io.Writer) *pipes {
 	p := &pipes{lines: make(chan line), out: out}
 	reader := jsonrpc.NewLineReader(in, maxMessage)

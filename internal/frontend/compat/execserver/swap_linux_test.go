@@ -14,12 +14,11 @@ import (
 	"github.com/settle-agent/settle/internal/test/swap"
 )
 
-// swapCalls is how many rounds of calls a race gets.
+// swapCalls is the number of rounds of calls in a race.
 const swapCalls = 150
 
-// A command in the background exchanges a name for a link out of what a request may
-// touch while requests work with it. No answer has anything of outside, and nothing
-// there changes.
+// A command in the background exchanges a name for a link out of the allowed folder while requests
+// work with the name. No response has anything of outside, and nothing there changes.
 func TestRequestsStayInsideUnderSwaps(t *testing.T) {
 	const secret = "only-outside"
 	for name, names := range map[string][2]string{

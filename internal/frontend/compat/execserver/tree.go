@@ -20,7 +20,7 @@ type listed struct {
 	File      bool   `json:"isFile"`
 }
 
-// maxListed is how many names one request lists.
+// maxListed is the maximum number of names that one request lists.
 const maxListed = 100_000
 
 func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) {
@@ -48,7 +48,7 @@ func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) 
 	return all, nil
 }
 
-// list returns what a folder has. It stops some way after so many entries.
+// list returns the entries of a folder. It stops some way after so many entries.
 func (t target) list(most int) ([]fs.DirEntry, error) {
 	info, err := t.stat()
 	if err != nil {
@@ -65,7 +65,7 @@ func (t target) list(most int) ([]fs.DirEntry, error) {
 	return d.Read(most, func() bool { return true })
 }
 
-// follow returns what an entry leads to, with a description of that.
+// follow returns the target of an entry, with its description.
 func (t target) follow() (target, fs.FileInfo, error) {
 	real, err := disk.Resolve(t.Real)
 	if err != nil {
@@ -140,7 +140,7 @@ type walker struct {
 	options *walkOptions
 	result  walked
 	visited map[string]bool // folders, without links
-	seen    int             // entries, also those that are not listed
+	seen    int             // entries, including unlisted ones
 }
 
 // folder is a folder of a walk: its descriptor and its name.

@@ -75,7 +75,7 @@ type Handler struct {
 	admission *guard.Admission
 }
 
-// Handler returns what serves clients over HTTP.
+// Handler returns the handler that serves clients over HTTP.
 func (s *Server) Handler(ctx context.Context, token string, names guard.Names) *Handler {
 	h := &Handler{Server: s, Token: token, Names: names, ctx: ctx}
 	if token != "" {

@@ -44,7 +44,7 @@ type incoming struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// kind is what a message is.
+// kind is the type of a message.
 type kind string
 
 const (
@@ -86,7 +86,7 @@ func isID(raw json.RawMessage) bool {
 // noID is the id of errors that belong to no request.
 const noID = "-1"
 
-// answer encodes what a request comes to.
+// answer encodes the response to a request.
 func answer(id json.RawMessage, result any, err error) []byte {
 	var out []byte
 	if err == nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/settle-agent/settle/internal/client/commands"
 )
 
-// commandsMaxAge is how old a list of commands can be: every key asks for the list.
+// commandsMaxAge is the maximum age of a list of commands: every key uses the list.
 const commandsMaxAge = 2 * time.Second
 
-// Commands returns a function that lists the commands of source, without the prompts
-// of its MCP servers: the open session lists those and calls their servers.
+// Commands returns a function that lists the commands of source, without the prompts of its MCP
+// servers: the open session lists these prompts and calls their servers.
 func Commands(source commands.Source) func() commands.Set {
 	var (
 		mu     sync.Mutex // guards set and readAt

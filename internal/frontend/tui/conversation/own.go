@@ -15,7 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/redact"
 )
 
-// HostSpec is how a session is opened or created.
+// HostSpec has the options with which a host opens or creates a session.
 type HostSpec struct {
 	// ID is the session's; empty for a new one.
 	ID string `json:"session"`
@@ -65,8 +65,8 @@ func (m Modes) policy(otherwise assemble.Mode) (*assemble.Policy, bool) {
 }
 
 // Policy returns the policy of the session, which keeps the modes that it had before. A copy takes
-// over plan mode and what is stricter than the configured mode from its source, but nothing looser: a
-// person allows that in one session.
+// over plan mode, and a mode that is stricter than the configured one, from its source, but no
+// looser mode: a person allows that in one session.
 func (h HostSpec) Policy(configured assemble.Mode) *assemble.Policy {
 	source, isKnown := h.Source.policy(configured)
 	switch before, ok := h.Before.policy(configured); {

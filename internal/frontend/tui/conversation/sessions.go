@@ -181,9 +181,9 @@ func (s *Sessions) spec(id string) HostSpec {
 }
 
 // policy returns the policy of a session that is opened in this process. A session that was open
-// here keeps its mode, and the mode of the work on a plan. A copy takes over plan mode and what is
-// stricter than the configured mode from its source, but nothing looser: a person allows that in
-// one session.
+// here keeps its mode, and the mode of the work on a plan. A copy takes over plan mode, and a mode
+// that is stricter than the configured one, from its source, but no looser mode: a person allows
+// that in one session.
 func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *assemble.Policy {
 	s.mu.Lock()
 	source, before := s.copies[id].policy, s.known[id].policy
@@ -197,7 +197,7 @@ func (s *Sessions) policy(id string, spec HostSpec, configured assemble.Mode) *a
 	return spec.Policy(configured)
 }
 
-// keep keeps what is known of a session that was opened.
+// keep records the modes of a session that was opened.
 func (s *Sessions) keep(id string, k known) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

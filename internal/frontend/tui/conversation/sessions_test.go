@@ -16,8 +16,8 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// Plan mode stays on in a copy of the session, and when the session is opened again. A copy keeps
-// what is stricter than the configured mode, and nothing looser.
+// Plan mode stays on in a copy of the session, and when the session is opened again. A copy keeps a
+// stricter mode than the configured one, but not a looser one.
 func TestModesOfCopies(t *testing.T) {
 	place := clienttest.NewPlace(t)
 	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "terminal")
@@ -63,7 +63,7 @@ func TestModesOfCopies(t *testing.T) {
 		set(c, mode)
 		open(s, fork(s, c.ID()), want)
 	}
-	set(c, "ask") // no request has told the model
+	set(c, "ask") // no request has it for the model yet
 	if err := s.Close(t.Context(), c, event.Shutdown, "test"); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// browserTimeout ends what hangs; the tests themselves wait for events.
+// browserTimeout ends hanging programs; the tests themselves wait for events.
 const browserTimeout = 10 * time.Minute
 
-// node runs a script of the package and returns what it printed.
+// node runs a script of the package and returns its output.
 func node(t *testing.T, in io.Reader, args ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath("node")
@@ -34,7 +34,7 @@ func node(t *testing.T, in io.Reader, args ...string) []byte {
 	return out.Bytes()
 }
 
-// tail returns the end of what a failing test run says.
+// tail returns the end of a failing test run's output.
 func tail(s string) string {
 	if most := 16 << 10; len(s) > most {
 		return "…" + s[len(s)-most:]
@@ -80,7 +80,7 @@ func TestInBrowser(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "# ") && !strings.HasPrefix(line, "# Subtest") {
-			t.Log(strings.TrimSpace(line)) // what was measured
+			t.Log(strings.TrimSpace(line)) // measurements
 		}
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// install fetches what package-lock.json names, if that is not there.
+// install fetches the packages of package-lock.json, if they are not there.
 func install(ctx context.Context, t *testing.T) {
 	t.Helper()
 	lock, err := os.ReadFile("package-lock.json")

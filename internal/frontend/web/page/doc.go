@@ -14,8 +14,8 @@
 // style, no other origin, and the browser refuses strings where it expects
 // markup (trusted types).
 //
-// What the page shows is decided in main.js: it opens a session (session.js) and passes each
-// event to the views.
+// main.js decides the content of the page: it opens a session (session.js) and passes each event to
+// the views.
 //
 //	main.js         the bar, keys, dialogs, and when something is drawn
 //	session.js      the open session; stream.js: its events, with reconnection; sse.js: their format

@@ -18,7 +18,7 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// digest is what a log came to, as unit/digest.mjs has it.
+// digest is the summary of a log's state that unit/digest.mjs prints.
 type digest struct {
 	Refused  uint64       `json:"refused"` // number of the first event that could not follow
 	Seq      uint64       `json:"seq"`
@@ -111,7 +111,7 @@ func decode(t *testing.T, raw []byte) (log []event.Event) {
 	return log
 }
 
-// variations returns the logs and what becomes of them.
+// variations returns the logs and logs that are derived from them.
 func variations(t *testing.T, logs [][]event.Event) (all [][]event.Event) {
 	for _, log := range logs {
 		if d := digestOf(log); d.Refused > 0 {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write assets/languages.js anew")
 
-// The page tells languages apart by the table that the terminal has.
+// The page distinguishes languages by the table of the terminal.
 func TestLanguages(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("// The languages that code is highlighted in. It is the terminal's table (package\n" +

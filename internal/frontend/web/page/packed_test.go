@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What is in the binary is what is in assets.
+// TestPacked: the binary and the folder assets contain the same files.
 func TestPacked(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("assets", "*"))
 	if err != nil || len(paths) == 0 {

@@ -70,7 +70,7 @@ func write(root, dir string, seed uint64) (points int, err error) {
 	return o.points, os.WriteFile(filepath.Join(dir, "overlay.json"), raw, 0o600)
 }
 
-// overlay is what is written so far.
+// overlay is the state of writing an overlay.
 type overlay struct {
 	root, dir string
 	seed      uint64

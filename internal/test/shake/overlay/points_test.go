@@ -44,7 +44,7 @@ func (x *t) g() {
 func (x *t) plain() {}
 `
 
-// Points stand before and after what goroutines meet at, on the same lines.
+// Points stand before and after the operations at which goroutines meet, on the same lines.
 func TestPoints(t *testing.T) {
 	s, err := parse("p/p.go", []byte(example))
 	if err != nil {

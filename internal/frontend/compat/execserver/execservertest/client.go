@@ -12,8 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Patience is how long a test waits for what must happen. A test that passes never
-// waits it out.
+// Patience bounds the wait of a test for an event. A test that passes never waits that long.
 const Patience = time.Minute
 
 // Client is a client of an exec-server. Its methods fail the test.
@@ -32,7 +31,7 @@ type Client struct {
 	reading  sync.WaitGroup
 }
 
-// Answer is what a request came to.
+// Answer is the response to a request.
 type Answer struct {
 	Result json.RawMessage
 	Error  *struct {
@@ -41,7 +40,7 @@ type Answer struct {
 	}
 }
 
-// Done is what a process did, as its client was notified.
+// Done is the output and the end of a process, from its notifications.
 type Done struct {
 	Text   string
 	Seqs   []uint64
@@ -188,7 +187,7 @@ func (c *Client) Begin(method string, params any) func() Answer {
 	}
 }
 
-// Try returns what a request comes to.
+// Try returns the response to a request.
 func (c *Client) Try(method string, params any) Answer {
 	c.t.Helper()
 	return c.Begin(method, params)()
@@ -253,7 +252,7 @@ func (c *Client) AwaitEnd() error {
 	return c.received
 }
 
-// Until waits until a process has done something, and returns what it did.
+// Until waits until the state of a process satisfies is, and returns the state.
 func (c *Client) Until(process, what string, is func(Done) bool) (done Done) {
 	c.t.Helper()
 	c.Await(what+" of "+process, func() bool {

@@ -34,7 +34,8 @@ func Escapes() []Escape {
 	}
 }
 
-// Foreground is what the escapes leave something behind of.
+// Foreground is the foreground part of each escape script, after the part that leaves processes
+// behind.
 const Foreground = "\necho ready; while :; do sleep 1000; done"
 
 // MarkVariable marks a process in its environment, so that a test can find it.
@@ -62,8 +63,8 @@ func Survivors(mark string) (found []string) {
 	return found
 }
 
-// AwaitNone waits until nothing has the mark. It returns what still has when the time is
-// over.
+// AwaitNone waits until no process has the mark. It returns the processes that still have it when
+// the time is over.
 func AwaitNone(mark string, within time.Duration) (left []string) {
 	tick := time.NewTicker(10 * time.Millisecond) // the operating system does not report it
 	defer tick.Stop()

@@ -102,7 +102,7 @@ func (m Matrix) end(t testing.TB, ending string, server Server, start map[string
 // clientVariable makes a test binary a client of the server at the address.
 const clientVariable = "EXECSERVER_TEST_CLIENT"
 
-// Ready is what a client says, on a line, when its process is ready.
+// Ready is the line that a client prints when its process is ready.
 const Ready = "ready"
 
 // Play makes this process a client, if the environment says so: it starts a process,

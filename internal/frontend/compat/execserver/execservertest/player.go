@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// player is a test that is none: what fails ends the process.
+// player is a testing.TB outside of a test: a failure ends the process.
 type player struct{ testing.TB }
 
 func (*player) Helper() {}
