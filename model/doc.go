@@ -1,5 +1,5 @@
-// Package model is the boundary to language models: what settle asks of one
-// ([Request]), what comes back ([Chunk], a stream), and how it fails ([Error]).
+// Package model is the boundary to language models: requests ([Request]), streamed responses
+// ([Chunk]), and errors ([Error]).
 //
 // A [Provider] has one method. Each wire format is a folder of its own: openai
 // (Responses), anthropic (Messages), chat (Chat Completions), gemini (streamGenerateContent), and script, a

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// ErrorKind says what went wrong, as far as the turn must know to decide
-// whether another attempt may help.
+// ErrorKind is the class of an error. The turn decides by it whether another attempt can help.
 type ErrorKind string
 
 // The kinds of errors.
@@ -32,7 +31,7 @@ const (
 	ErrImage      ErrorKind = "image_refused"       // a 4xx about an image that it cannot read, or about any
 	ErrToolSearch ErrorKind = "tool_search_refused" // a 4xx about the provider's own search of tools, or about deferred tools
 	ErrToolUse    ErrorKind = "tool_use_failed"     // the model's call was not one, says the provider that checks calls (Groq)
-	ErrQuota      ErrorKind = "quota"               // a 429 or 402 that says that waiting will not help
+	ErrQuota      ErrorKind = "quota"               // a 429 or 402 that states that waiting does not help
 )
 
 // Error is a failed request or stream.
@@ -54,10 +53,10 @@ type Error struct {
 	Unreachable bool
 	// NotListening reports that no program listens at a loopback address.
 	NotListening bool
-	// Renewed says that the key was refused and there is another one now, so
-	// that the same request may be made again.
+	// Renewed reports that the key was refused and replaced, so that the same request can be made
+	// again.
 	Renewed bool
-	// Hint tells a person what to do, such as which variable to set.
+	// Hint is advice for a person, such as which variable to set.
 	Hint string
 	Err  error
 }

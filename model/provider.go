@@ -20,8 +20,8 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Locator is implemented by providers that can say where their requests go,
-// for the diagnosis of those that never got an answer.
+// Locator is implemented by providers that know the address of their requests, for the diagnosis of
+// requests without a response.
 type Locator interface {
 	// URL returns the address of requests, without userinfo and query.
 	URL() string
@@ -41,10 +41,9 @@ type (
 // none: negative, not whole, no number. The turn estimates such a usage.
 const NoCount = -1
 
-// Gate is what a Provider may implement that bounds how many requests are under
-// way. A turn enters before each attempt and leaves when its stream has ended;
-// that wait is no part of the attempt, and no stall. Enter returns
-// context.Cause(ctx) where that ends first.
+// Gate is an optional interface of a Provider that bounds the number of concurrent requests. A turn
+// calls Enter before each attempt, and leave when the attempt's stream has ended. The wait in Enter
+// is not part of the attempt, and not a stall. If ctx ends first, Enter returns context.Cause(ctx).
 type Gate interface {
 	Enter(ctx context.Context) (leave func(), err error)
 }
@@ -58,7 +57,7 @@ type Request struct {
 	// Input is the conversation, oldest first. history.Request builds it so
 	// that every provider accepts it (C6).
 	Input []Item
-	// Tools are what the model may call, in a fixed order.
+	// Tools are the tools that the model can call, in a fixed order.
 	Tools []ToolSpec
 	// MaxTokens bounds the output; 0 leaves it to the provider, or to the
 	// model's largest output where the wire format demands a number.
@@ -97,13 +96,13 @@ const (
 	Assistant Role = "assistant" // text of the model
 	Reasoning Role = "reasoning" // thinking of the model; also a Signature without text, which only its provider reads
 	Call      Role = "call"      // a tool call of the model
-	Output    Role = "output"    // what a tool call gave
+	Output    Role = "output"    // result of a tool call
 )
 
 // Item is one entry of the conversation.
 type Item struct {
 	Role   Role
-	Text   string  // user, assistant, reasoning; output: what the tool gave
+	Text   string  // user, assistant, reasoning; output: the tool's result
 	Images []Image // user
 	// Documents are PDFs of a user, for models with [Traits.DocumentPages].
 	Documents []Document
@@ -115,7 +114,7 @@ type Item struct {
 	Name      string             // call: the tool
 	Arguments string             // call: JSON object
 	Failed    bool               // output: the call failed or was aborted
-	Signature *ProviderSignature // reasoning, assistant, call: what this provider attached
+	Signature *ProviderSignature // reasoning, assistant, call: opaque data of this provider
 }
 
 // ToolSpec describes a tool to the model.
@@ -127,9 +126,9 @@ type ToolSpec struct {
 	// Grammar, if set, asks for free text instead of JSON where the wire
 	// format has custom tools; others use Schema.
 	Grammar string
-	// Deferred, if set, has the provider tell the model of the tool only where that
-	// has searched for it, and names what the tool belongs to. It is sent to models
-	// with [Traits.ToolSearch] alone.
+	// Deferred, if set, defers the tool: the provider shows it to the model only as a search
+	// result. The value names the group of the tool. It is sent only to models with
+	// [Traits.ToolSearch].
 	Deferred string
 }
 
@@ -154,7 +153,7 @@ const (
 	Ping
 	// UsageReport: Usage so far, replacing earlier reports.
 	UsageReport
-	// End: the provider's terminal event. Stop says why, Usage is final if set.
+	// End: the provider's terminal event. Stop is the stop reason, Usage is final if set.
 	End
 	// Source: a page that a search found, at the address Text with the title Name.
 	// Only where the request asked for a search.
@@ -179,7 +178,7 @@ type Chunk struct {
 	Stop      StopReason
 }
 
-// StopReason is why a model stopped, normalised.
+// StopReason is the reason why a model stopped, normalised.
 type StopReason string
 
 // The stop reasons.

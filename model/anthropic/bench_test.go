@@ -14,7 +14,7 @@ import (
 
 const word = `content_block_delta|{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}`
 
-// BenchmarkDelta is what one text delta costs from the wire to a chunk.
+// BenchmarkDelta measures a text delta from the wire to a chunk.
 func BenchmarkDelta(b *testing.B) {
 	body := wiretest.SSE(start, textOn) + strings.Repeat(wiretest.SSE(word), b.N) + wiretest.SSE(off, endTurn, stop)
 	p := provider(&wiretest.Server{Body: body})

@@ -43,8 +43,8 @@ func (w *wireBlock) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// opaque reports whether blocks of the type are kept as they came and sent
-// back: what the API did by itself, such as a search, with its result.
+// opaque reports whether blocks of the type are kept and sent back unchanged: actions of the API
+// itself, such as a search, with their results.
 func opaque(kind string) bool {
 	return kind == "server_tool_use" || kind == "mcp_tool_use" ||
 		strings.HasSuffix(kind, "_tool_result") && kind != "tool_result"
@@ -104,8 +104,8 @@ func paired(items []model.Item, specs []model.ToolSpec) []model.Item {
 	})
 }
 
-// assembled returns a raw block with what its deltas added: the input of a tool
-// use. Where that is not JSON, the block stays as it began.
+// assembled returns a raw block with the content of its deltas: the input of a tool use. If the
+// content is not JSON, the block stays unchanged.
 func (b *openBlock) assembled() string {
 	var members map[string]json.RawMessage
 	if len(b.more) == 0 || !json.Valid(b.more) || json.Unmarshal(b.raw, &members) != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// TestAnotherMessageBegins: what a gateway had begun before it began anew goes
-// no further; a call that was cut did not happen.
+// TestAnotherMessageBegins: if a gateway begins the message again, the earlier part ends; an
+// interrupted call did not happen.
 func TestAnotherMessageBegins(t *testing.T) {
 	again := strings.Replace(start, "msg_1", "msg_2", 1)
 	on := strings.Replace(callOn, `"index":1`, `"index":0`, 1)
@@ -33,7 +33,7 @@ func TestAnotherMessageBegins(t *testing.T) {
 	}
 }
 
-// TestOwnTools: what the API did by itself comes back to it as it was.
+// TestOwnTools: the API receives its own actions unchanged.
 func TestOwnTools(t *testing.T) {
 	const result = `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","encrypted_content":"Ev=="}]}`
 	body := wiretest.SSE(

@@ -23,8 +23,8 @@ type decoder struct {
 	stop    string
 }
 
-// openBlock is a content block. Blocks of unknown types have no role; those that
-// only the API reads are kept raw.
+// openBlock is a content block. Blocks of unknown types have no role; blocks that only the API
+// reads are kept raw.
 type openBlock struct {
 	kind      string
 	raw       json.RawMessage
@@ -340,7 +340,7 @@ func (d *decoder) stopReason() model.StopReason {
 	return model.StopReason(d.stop) // model's names are the API's
 }
 
-// add replaces what u knows by what v knows: the API's counts are cumulative.
+// add replaces the counts of u by the known counts of v: the API's counts are cumulative.
 func (u *usage) add(v *usage) {
 	for _, pair := range []struct{ to, from **transport.Count }{
 		{&u.InputTokens, &v.InputTokens},

@@ -5,8 +5,7 @@ import (
 	"github.com/settle-agent/settle/model/catalog"
 )
 
-// Traits returns what sessions have to know of a model behind this API, by the
-// table.
+// Traits returns the properties of a model behind this API that sessions need, by the table.
 func Traits(models catalog.Table, name string) model.Traits {
 	traits := models.Traits(name)
 	// platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals

@@ -46,7 +46,7 @@ const (
 	fallbackMaxTokens = 16_384
 )
 
-// Options say how to reach the API.
+// Options configure the access to the API.
 type Options transport.Options
 
 // Provider is a [model.Provider].
@@ -64,19 +64,19 @@ func New(o Options) *Provider {
 	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
-// path is what the base URL is followed by.
+// path is the path of requests after the base URL.
 const path = "/v1/messages"
 
 // vertexVersion is the version of the API in the body of requests to Google's Vertex AI.
 const vertexVersion = "vertex-2023-10-16"
 
-// onVertex reports whether a base URL is that of Anthropic's models on Google's Vertex AI
+// onVertex reports whether a base URL belongs to Anthropic's models on Google's Vertex AI
 // (platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai).
 func onVertex(baseURL string) bool {
 	return strings.HasSuffix(strings.TrimRight(baseURL, "/"), "/publishers/anthropic")
 }
 
-// pathOf returns what the base URL is followed by for a model.
+// pathOf returns the path of requests for a model after the base URL.
 func (p *Provider) pathOf(model string) string {
 	if onVertex(p.options.BaseURL) {
 		return "/models/" + url.PathEscape(model) + ":streamRawPredict"

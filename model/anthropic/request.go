@@ -83,7 +83,7 @@ type outputConfig struct {
 	Format *outputFormat `json:"format,omitempty"`
 }
 
-// outputFormat is how the answer is to look.
+// outputFormat is the requested form of the answer.
 type outputFormat struct {
 	Type   string          `json:"type"`
 	Schema json.RawMessage `json:"schema"`
@@ -211,8 +211,8 @@ func budgetOf(effort string) int {
 	return 8192
 }
 
-// messages joins what belongs to one role, so that roles alternate, and puts
-// tool results first in a user message, where the API wants them.
+// messages joins consecutive items of one role, so that roles alternate, and puts tool results
+// first in a user message, as the API requires.
 func messages(items []model.Item, specs []model.ToolSpec) []message {
 	var list []message
 	results := 0 // at the front of the last message

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// maxSearches bounds what one request may search for: each costs.
+// maxSearches bounds the number of searches of a request: each costs.
 const maxSearches = 5
 
 // searchTool is the API's own search. Its later versions filter results by running code

@@ -15,8 +15,8 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// A search is a request with the API's own tool. What it found comes beside what the
-// model says of it, also where the API pauses and where one of the searches fails.
+// A search is a request with the API's own tool. The sources arrive beside the model's text about
+// them, also if the API pauses and if one of the searches fails.
 func TestSearch(t *testing.T) {
 	server := &wiretest.Server{Body: wiretest.SSE(
 		`{"type":"message_start","message":{"id":"msg_1","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,

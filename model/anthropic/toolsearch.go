@@ -43,9 +43,9 @@ func tools(specs []model.ToolSpec) []*tool {
 	return append(list, deferred...)
 }
 
-// stale reports whether the item is a search for tools that found what the request no
-// longer defers, since the tools are others or settle searches them itself: the API
-// refuses a reference to a tool that is not there.
+// stale reports whether the item is a search for tools whose results the request no longer defers,
+// since the tools have changed or settle searches them itself: the API refuses a reference to an
+// absent tool.
 func stale(item *model.Item, specs []model.ToolSpec) bool {
 	if !strings.Contains(item.Signature.Data, "tool_search_tool_") {
 		return false

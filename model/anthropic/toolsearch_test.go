@@ -133,7 +133,7 @@ func TestSearchIsKept(t *testing.T) {
 	}
 }
 
-// TestSearchesTools: what only resembles the API is not taken to have the search.
+// TestSearchesTools: servers that only resemble the API are assumed not to have the search.
 func TestSearchesTools(t *testing.T) {
 	own := anthropic.New(anthropic.Options{})
 	gateway := anthropic.New(anthropic.Options{Endpoint: transport.Endpoint{BaseURL: "https://gateway.test"}})

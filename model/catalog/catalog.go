@@ -24,7 +24,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Thinking is how a model is asked to think.
+// Thinking is the form in which a request enables a model's thinking.
 type Thinking string
 
 // The ways to ask.
@@ -45,34 +45,34 @@ const (
 	AdaptiveAlways Thinking = "adaptive_always"
 )
 
-// Model is what is known about a model. Zero numbers are unknown.
+// Model holds the known properties of a model. A number of 0 is unknown, unless its comment says
+// otherwise.
 type Model struct {
-	// Window is how many tokens a request and its response may have together.
+	// Window is the maximum number of tokens of a request and its response together.
 	Window int
-	// MaxOutput is how many tokens a response may have, thinking included.
+	// MaxOutput is the maximum number of tokens of a response, thinking included.
 	MaxOutput int
-	// Images says that it sees images.
+	// Images reports that the model accepts images.
 	Images bool
-	// DocumentPages is how many pages a PDF may have that it reads as a document; 0 if it
-	// reads none.
+	// DocumentPages is the maximum number of pages of a PDF that the model reads as a document; 0
+	// if it reads no documents.
 	DocumentPages int
-	// PageTokens is how many tokens a page of such a PDF has; 0 if unknown.
+	// PageTokens is the number of tokens of a page of such a PDF; 0 if unknown.
 	PageTokens int
 	Thinking   Thinking
-	// Efforts are the efforts that it knows, least first.
+	// Efforts are the reasoning efforts that the model accepts, lowest first.
 	Efforts []string
-	// Interleaved says that thinking between tool calls must be asked for by
-	// a beta header.
+	// Interleaved reports that thinking between tool calls must be requested with a beta header.
 	Interleaved bool
-	// BoundThinking says that the API checks that nothing before a thinking
-	// block has changed since it was made.
+	// BoundThinking reports that the API refuses a thinking block if anything before it has changed
+	// since the block was made.
 	BoundThinking bool
-	// Family names the tools that it was trained on: "gpt" or "claude"; empty if
-	// that is not known.
+	// Family is the family of tools that the model was trained on: "gpt" or "claude"; empty if
+	// unknown.
 	Family string
-	// Grammar says that it knows custom tools, whose input is free text.
+	// Grammar reports that the model accepts custom tools, whose input is free text.
 	Grammar bool
-	// ToolSearch says that its maker's API searches deferred tools for it.
+	// ToolSearch reports that the API of the model's maker searches deferred tools for the model.
 	ToolSearch bool
 }
 
@@ -124,7 +124,7 @@ func (t Table) Lookup(name string) (Model, bool) {
 	}
 }
 
-// Traits returns what sessions have to know of the model with the name, behind any API.
+// Traits returns the properties of the model with the name that sessions need, behind any API.
 func (t Table) Traits(name string) model.Traits {
 	known, isKnown := t.Lookup(name)
 	return model.Traits{
@@ -148,8 +148,8 @@ func (t Table) lookup(name string) (Model, bool) {
 	return m, ok && best != ""
 }
 
-// sibling reports whether what follows an entry's name makes it another
-// model: "-5" after "claude-opus-5", but not a date.
+// sibling reports whether the rest of a name after an entry's name makes it another model: "-5"
+// after "claude-opus-5", but not a date.
 func sibling(rest string) bool {
 	word, _, _ := strings.Cut(rest[1:], "-")
 	for _, c := range word {

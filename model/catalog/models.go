@@ -85,8 +85,8 @@ const (
 	geminiPageTokens = 800
 )
 
-// add gives models what they can do. A copy of it in each place would be most of the
-// table.
+// add adds models with their properties. A copy of the properties in each entry would be most of
+// the table.
 func (t Table) add(m Model, names ...string) {
 	for _, name := range names {
 		t[name] = m

@@ -8,15 +8,13 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Price returns what the model's own provider charges for it at standard speed,
-// or nil if that is not known. A date behind the name is no other model; any other
-// ending, such as "-fast", is.
+// Price returns the price of the model at its own provider at standard speed, or nil if it is not
+// known. A date behind the name is no other model; any other ending, such as "-fast", is.
 //
-// The prices are of November 2026, from
-// https://platform.claude.com/docs/en/about-claude/pricing,
+// The prices are of November 2026, from https://platform.claude.com/docs/en/about-claude/pricing,
 // https://developers.openai.com/api/docs/pricing and, as others quote it,
-// https://ai.google.dev/gemini-api/docs/pricing. Cache writes of Claude's are
-// those that live for five minutes.
+// https://ai.google.dev/gemini-api/docs/pricing. The price of a cache write of Claude is for an
+// entry with a lifetime of five minutes.
 func Price(name string) *model.Price {
 	name = strings.ToLower(name)
 	name = strings.TrimSuffix(name, dated().FindString(name))
@@ -87,7 +85,7 @@ func gptPrices(all map[string]model.Price) {
 	add(0.2, 0.02, 0.25, 1.2, "gpt-5.6-luna")
 	add(5, 0.5, 5, 30, "gpt-5.5")
 	add(2.5, 0.25, 2.5, 15, "gpt-5.4")
-	for name, p := range all { // so far, those with a window of a million
+	for name, p := range all { // so far, models with a window of a million
 		if strings.HasPrefix(name, "gpt-") {
 			p.LongAbove, p.LongInput, p.LongOutput = 272_000, 2, 1.5
 			all[name] = p

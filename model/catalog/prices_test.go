@@ -20,7 +20,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// Each model that settle knows and somebody charges for has a price.
+// Each model that settle knows and that is not free has a price.
 func TestPricesOfTheBuiltin(t *testing.T) {
 	free := map[string]bool{"gpt-oss-120b": true, "gpt-oss-20b": true, "claude-mythos-preview": true}
 	for name := range catalog.Builtin() {

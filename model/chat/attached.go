@@ -9,13 +9,13 @@ import (
 	"github.com/settle-agent/settle/model/internal/jsonscan"
 )
 
-// members are what a server attaches to a call besides the API's own, such as
-// Gemini's extra_content with its thought signature
-// (https://ai.google.dev/gemini-api/docs/thought-signatures). They go back as
-// they came: Gemini refuses a call without its signature.
+// members are the fields of a call that the API does not define and a server adds, such as Gemini's
+// extra_content with its thought signature
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). Later requests contain them
+// unchanged: Gemini refuses a call without its signature.
 type members map[string]json.RawMessage
 
-// scan takes the object's members but the known ones and those that are null.
+// scan adds the object's members, except the known ones and members that are null.
 func (m *members) scan(object []byte, known ...string) error {
 	scan := jsonscan.Members(object)
 next:
@@ -47,14 +47,13 @@ func (m members) signature() *model.ProviderSignature {
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
-		return nil // what was decoded can be encoded
+		return nil // decoded JSON can be encoded
 	}
 	return &model.ProviderSignature{Format: event.SignatureMembers, Data: string(data)}
 }
 
-// attachment is what arrives when that to which it belongs has ended: members
-// of calls that run already, and of the message. It becomes an item of its own,
-// without text.
+// attachment holds members that arrive after their call or message has ended: members of calls that
+// run already, and of the message. It becomes an item of its own, without text.
 type attachment struct {
 	Calls   map[string]members `json:"calls,omitempty"` // by the call's id
 	Message members            `json:"message,omitempty"`

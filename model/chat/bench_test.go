@@ -14,7 +14,7 @@ import (
 
 const word = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`
 
-// BenchmarkDelta is what one text delta costs from the wire to a chunk.
+// BenchmarkDelta measures a text delta from the wire to a chunk.
 func BenchmarkDelta(b *testing.B) {
 	body := strings.Repeat(wiretest.SSE(word), b.N) + wiretest.SSE(finish("stop"), done)
 	p := provider(&wiretest.Server{Body: body})

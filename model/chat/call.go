@@ -12,11 +12,11 @@ import (
 // call is a tool call that the model makes.
 type call struct {
 	index    *int   // the server's, if it sends one
-	serverID string // what it sent; id may be of our making
+	serverID string // the server's id; id may be generated
 	item     int
 	id, name string
 	args     []byte
-	members  members // what the server attached
+	members  members // fields that the server added
 	ended    bool
 }
 
@@ -31,7 +31,7 @@ type wireCall struct {
 	members members
 }
 
-// UnmarshalJSON reads a call, and what else the server attached to it.
+// UnmarshalJSON reads a call, and the fields that the server added to it.
 func (w *wireCall) UnmarshalJSON(data []byte) error {
 	type plain wireCall
 	if err := json.Unmarshal(data, (*plain)(w)); err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// wireChoice is what one chunk adds to the first choice.
+// wireChoice is the part of a chunk that extends the first choice.
 type wireChoice struct {
 	index     int
 	finish    string
 	content   string
 	refusal   string
 	reasoning string
-	field     string // that reasoning came in
+	field     string // name of the field that reasoning came in
 	details   []byte
 	extra     []byte // extra_content
 	toolCalls []byte
@@ -124,8 +124,8 @@ const (
 	fieldParts     = "thinking" // parts of the content: Mistral
 )
 
-// text returns a string, or what a list of parts says. Mistral's thinking is
-// such a part. Of parts that we do not know, nothing is read.
+// text returns a string, or the text of a list of parts. Mistral's thinking is such a part. Unknown
+// parts are ignored.
 func (w *wireChoice) text(value []byte) (string, error) {
 	if value == nil {
 		return "", nil
@@ -148,7 +148,7 @@ func (w *wireChoice) text(value []byte) (string, error) {
 	return b.String(), nil
 }
 
-// thinking returns what a part says, as text or as parts of its own.
+// thinking returns the content of a part, which is a text or has parts of its own.
 func thinking(value json.RawMessage) string {
 	var parts []map[string]json.RawMessage
 	if json.Unmarshal(value, &parts) != nil {

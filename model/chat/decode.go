@@ -32,7 +32,7 @@ type flow struct {
 	index   int
 	field   string // that reasoning came in
 	details details
-	altered bool // the details are not what was signed, and cannot go back
+	altered bool // the details differ from the signed ones, and cannot be sent back
 }
 
 // EOF implements transport.Decoder: a finish_reason is an end, for the servers

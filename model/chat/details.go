@@ -35,7 +35,7 @@ func (d details) add(more details) (_ details, repeated bool) {
 	return d, repeated
 }
 
-// text is what the pieces say in words.
+// text joins the texts and summaries of the pieces.
 func (d details) text() string {
 	var b strings.Builder
 	for _, piece := range d {
@@ -51,7 +51,7 @@ func (d details) text() string {
 func (d details) encode() string {
 	data, err := json.Marshal(d)
 	if err != nil {
-		return "[]" // what was decoded from JSON can be encoded
+		return "[]" // decoded JSON can be encoded
 	}
 	return string(data)
 }

@@ -76,7 +76,7 @@ func dialectOf(name, host string, req model.Request) dialect {
 	return d
 }
 
-// learn adds what the server showed in its own items.
+// learn adds the requirements that the server's own items show.
 func (d *dialect) learn(name string, items []model.Item) {
 	for _, item := range items {
 		switch {
@@ -99,7 +99,7 @@ const (
 	maxCacheMark = 2
 )
 
-// apply makes the messages what the dialect demands.
+// apply changes the messages as the dialect requires.
 func (d dialect) apply(list []message) []message {
 	var out []message
 	for i, m := range list {
@@ -126,7 +126,7 @@ func (d dialect) apply(list []message) []message {
 	return out
 }
 
-// call makes a message that calls what the dialect demands.
+// call changes a message with calls as the dialect requires.
 func (d dialect) call(m *message) {
 	if d.filled && m.Content == nil {
 		m.Content = ""

@@ -29,7 +29,7 @@ func call(id string, signature *model.ProviderSignature) model.Item {
 	return model.Item{Role: model.Call, CallID: id, Name: "look", Arguments: "{}", Signature: signature}
 }
 
-// laterMessages returns the messages except the first, without what every server gets.
+// laterMessages returns the messages except the first, without the fields for every server.
 func laterMessages(t *testing.T, req model.Request, o chat.Options) string {
 	t.Helper()
 	var got struct {
@@ -101,7 +101,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestLearned: what a server showed in one item holds for all of them.
+// TestLearned: a requirement that a server showed in one item applies to all of them.
 func TestLearned(t *testing.T) {
 	req := called(
 		"kimi-k2-thinking",
@@ -130,8 +130,8 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-// TestComesBack: what a server attached comes back to it, though it came when
-// the call had ended already.
+// TestComesBack: the server receives the fields that it added, though they arrived after the call
+// had ended.
 func TestComesBack(t *testing.T) {
 	const signature = `"extra_content":{"google":{"thought_signature":"s"}}`
 	const function = `"id":"functions.look:0","type":"function","function":{"name":"look","arguments":"{}"}`

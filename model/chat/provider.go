@@ -46,8 +46,8 @@ type Options struct {
 	// NoStreamUsage leaves out stream_options, for servers that refuse it.
 	// Usage is then known only where the server sends it unasked.
 	NoStreamUsage bool
-	// Dialect is one of [Dialects], where the host does not tell: what the server
-	// demands of a conversation beyond OpenAI's API.
+	// Dialect is one of [Dialects], for hosts that do not determine it: the requirements of the
+	// server beyond OpenAI's API.
 	Dialect string
 	// NoReasoningBack does not send reasoning back, for servers that refuse
 	// the field that they sent it in.
@@ -78,7 +78,7 @@ func New(o Options) *Provider {
 	return &Provider{options: o, openai: openai}
 }
 
-// path is what the base URL is followed by.
+// path is the path of requests after the base URL.
 const path = "/chat/completions"
 
 // URL implements [model.Locator].

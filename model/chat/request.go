@@ -28,7 +28,7 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// responseFormat is how the answer is to look.
+// responseFormat is the requested form of the answer.
 type responseFormat struct {
 	Type       string     `json:"type"`
 	JSONSchema jsonSchema `json:"json_schema"`
@@ -66,7 +66,7 @@ type message struct {
 	members  members
 }
 
-// MarshalJSON adds what the server attached to the message.
+// MarshalJSON adds the fields that the server added to the message.
 func (m message) MarshalJSON() ([]byte, error) {
 	type plain message
 	data, err := json.Marshal(plain(m))
@@ -84,7 +84,7 @@ type toolCall struct {
 	members members
 }
 
-// MarshalJSON adds what the server attached to the call.
+// MarshalJSON adds the fields that the server added to the call.
 func (c toolCall) MarshalJSON() ([]byte, error) {
 	type plain toolCall
 	data, err := json.Marshal(plain(c))
@@ -143,7 +143,7 @@ func newRequest(req model.Request, known catalog.Model, d dialect) request {
 		!d.cached { // without tools, it is an error to name a choice; Claude's cache is lost with another
 		r.ToolChoice = "none"
 	}
-	// Reasoning that nothing came of is no message.
+	// A message with reasoning only is left out.
 	r.Messages = slices.DeleteFunc(r.Messages, func(m message) bool {
 		return m.Role == "assistant" && m.Content == nil && len(m.ToolCalls) == 0
 	})
@@ -193,7 +193,7 @@ func (r *request) add(item model.Item, d dialect) {
 			Function: functionCall{item.Name, string(transport.Arguments(item.Arguments))},
 		}
 		if item.Signature != nil && item.Signature.Format == event.SignatureMembers {
-			_ = json.Unmarshal([]byte(item.Signature.Data), &c.members) // what is no object has no members
+			_ = json.Unmarshal([]byte(item.Signature.Data), &c.members) // a value that is not an object has no members
 		}
 		m.ToolCalls = append(m.ToolCalls, c)
 	case model.Output:

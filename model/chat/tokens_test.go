@@ -16,8 +16,8 @@ func vllm(more, choice string) string {
 	return `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m",` + more + `"choices":[{"index":0,` + choice + `,"finish_reason":null}]}`
 }
 
-// Tokens are read whole, also those of a chunk whose text a parser keeps back; a delta
-// stays as it is.
+// Tokens are read completely, also tokens of a chunk whose text a parser keeps back; a delta stays
+// unchanged.
 func TestTokens(t *testing.T) {
 	logprob := `"logprobs":{"content":[{"token":"a","logprob":-0.25,"bytes":[97],"top_logprobs":[]}]}`
 	got := read(t, &wiretest.Server{Body: wiretest.SSE(
@@ -40,7 +40,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// What another server has in these fields costs no response.
+// Other contents of these fields do not fail the response.
 func TestOtherTokens(t *testing.T) {
 	for _, choice := range []string{`"token_ids":"none"`, `"token_ids":[1.5]`, `"logprobs":[0.5]`, `"token_ids":[4294967296]`} {
 		got := read(

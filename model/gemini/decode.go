@@ -67,7 +67,7 @@ func (d *decoder) Event(_, data []byte, emit transport.Emit) error {
 	return d.candidates(candidates, emit)
 }
 
-// refusal is why the API does not answer such a prompt, or nil.
+// refusal returns the reason why the API does not answer a prompt, or nil.
 func refusal(feedback []byte) error {
 	if feedback == nil || jsonscan.IsNull(feedback) {
 		return nil
@@ -164,8 +164,8 @@ func (d *decoder) content(data []byte, emit transport.Emit) error {
 	return nil
 }
 
-// wirePart is a part, as far as it was asked for. Of others, such as what the
-// API's own tools did, nothing is read.
+// wirePart has the requested kinds of parts. Other parts, such as results of the API's own tools,
+// are ignored.
 type wirePart struct {
 	text, call []byte
 	thought    bool
@@ -332,7 +332,7 @@ func (d *decoder) count(data []byte, emit transport.Emit) error {
 		Output:    transport.Total(answer, thought),
 		Reasoning: int64(thought),
 	}
-	if first { // the others say the same of the input
+	if first { // later reports have the same input count
 		now := *d.usage
 		emit(model.Chunk{Kind: model.UsageReport, Usage: &now})
 	}

@@ -95,8 +95,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A 429 with RetryInfo is a limit that passes, though its words are those of a
-// quota that does not.
+// A 429 with RetryInfo is a temporary limit, though its words are the same as for a permanent
+// quota.
 func TestRetryInfo(t *testing.T) {
 	got, err := wiretest.Read(t.Context(), provider(&wiretest.Server{
 		Status: 429, Header: map[string][]string{"Content-Type": {"application/json"}},

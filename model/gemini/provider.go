@@ -31,7 +31,7 @@ import (
 // BaseURL is Google's; it ends in the version.
 const BaseURL = "https://generativelanguage.googleapis.com/v1beta"
 
-// Options say how to reach the API.
+// Options configure the access to the API.
 type Options transport.Options
 
 // Provider is a [model.Provider].
@@ -47,7 +47,8 @@ func New(o Options) *Provider {
 	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
-// path is what the base URL is followed by.
+// path returns the path of a streaming request after the base URL, for a model name with or without
+// "models/".
 func path(name string) string {
 	return "/models/" + url.PathEscape(strings.TrimPrefix(name, "models/")) + ":streamGenerateContent"
 }

@@ -154,12 +154,12 @@ func budgetOf(effort, name string) *int {
 	return &n
 }
 
-// noSignature is what the API takes for the signature of a call that it did not make
+// noSignature replaces the signature of a call that the API did not make
 // (https://ai.google.dev/gemini-api/docs/thought-signatures#faqs).
 const noSignature = "skip_thought_signature_validator"
 
-// contents joins what belongs to one role, so that roles alternate, and puts
-// what calls gave before what a person said.
+// contents joins consecutive items of one role, so that roles alternate, and puts results of calls
+// before inputs of the user.
 func contents(items []model.Item) []content {
 	var list []content
 	ids := map[string]string{} // the API's, by ours
@@ -241,7 +241,7 @@ func partsOf(item model.Item, id string) []part {
 			ThoughtSignature: signature,
 		}}
 	case model.Output:
-		field := "output" // and "error": by these two the API tells them apart
+		field := "output" // or "error": by these two the API distinguishes them
 		if item.Failed {
 			field = "error"
 		}

@@ -20,7 +20,7 @@ func sources(metadata []byte, emit transport.Emit) {
 		} `json:"groundingChunks"`
 	}
 	if metadata == nil || json.Unmarshal(metadata, &m) != nil {
-		return // what the answer says is worth having without them
+		return // the answer is useful without them
 	}
 	for _, c := range m.GroundingChunks {
 		if c.Web.URI != "" {

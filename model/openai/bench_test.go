@@ -14,7 +14,7 @@ import (
 
 const word = `response.output_text.delta|{"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" word","logprobs":[],"obfuscation":"abcdef"}`
 
-// BenchmarkDelta is what one text delta costs from the wire to a chunk.
+// BenchmarkDelta measures a text delta from the wire to a chunk.
 func BenchmarkDelta(b *testing.B) {
 	body := wiretest.SSE(created, msgOn) + strings.Repeat(wiretest.SSE(word), b.N) + wiretest.SSE(msgOff, done)
 	p := provider(&wiretest.Server{Body: body})

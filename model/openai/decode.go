@@ -13,8 +13,8 @@ type decoder struct {
 	search  bool              // the request is a search
 	custom  map[string]string // property that a custom tool's text becomes, by tool
 	started bool
-	outputs []output // those that began, in order
-	items   int      // of ours, begun
+	outputs []output // outputs that have begun, in order
+	items   int      // number of begun items
 	calls   int
 	refused bool
 }
@@ -309,7 +309,7 @@ func (d *decoder) done(index *int, w *wireItem, emit transport.Emit) error {
 	return nil
 }
 
-// end emits what deltas have not said, and the item's end.
+// end emits the text that deltas did not contain, and the item's end.
 func (o *output) end(w *wireItem, emit transport.Emit) {
 	o.ended = true
 	if o.role == "" {

@@ -35,7 +35,7 @@ import (
 // BaseURL is OpenAI's; it ends in /v1.
 const BaseURL = "https://api.openai.com/v1"
 
-// Options say how to reach the API.
+// Options configure the access to the API.
 type Options transport.Options
 
 // Provider is a [model.Provider].
@@ -46,7 +46,7 @@ func New(o Options) *Provider {
 	return &Provider{transport.Options(o).WithDefaults(BaseURL)}
 }
 
-// path is what the base URL is followed by.
+// path is the path of requests after the base URL.
 const path = "/responses"
 
 // URL implements [model.Locator].

@@ -35,7 +35,7 @@ type reasoning struct {
 	Summary string `json:"summary"`
 }
 
-// text is how the answer is to look.
+// text is the requested form of the answer.
 type text struct {
 	Format schemaFormat `json:"format"`
 }
@@ -64,10 +64,10 @@ type item struct {
 	Output           *string `json:"output,omitempty"`
 	Phase            string  `json:"phase,omitempty"`
 
-	members json.RawMessage // an object: what the API attached; instead of all else if there is no type
+	members json.RawMessage // object with the fields that the API added; replaces all other fields if there is no type
 }
 
-// MarshalJSON adds what the API attached to the item.
+// MarshalJSON adds the fields that the API added to the item.
 func (it item) MarshalJSON() ([]byte, error) {
 	if it.Type == "" {
 		return it.members, nil
@@ -80,8 +80,7 @@ func (it item) MarshalJSON() ([]byte, error) {
 	return slices.Concat(data[:len(data)-1], []byte(","), it.members[1:]), nil
 }
 
-// attached returns what the API attached to an item, if it is an object that
-// has the format.
+// attached returns the fields that the API added to an item, if they are an object in the format.
 func attached(it model.Item, format string) json.RawMessage {
 	if it.Signature == nil || it.Signature.Format != format ||
 		len(it.Signature.Data) < len(`{"a":1}`) || it.Signature.Data[0] != '{' ||
@@ -246,8 +245,8 @@ func input(items []model.Item, custom map[string]string, stale map[int]bool) []i
 	return list
 }
 
-// grouped puts what stands between the calls of a response before them, for
-// DeepSeek, which else says that the first one has no output.
+// grouped moves items between the calls of a response before them, for DeepSeek, which otherwise
+// reports that the first call has no output.
 func grouped(items []model.Item) []model.Item {
 	out := make([]model.Item, 0, len(items))
 	first := -1 // the first call of the response, in out

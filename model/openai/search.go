@@ -19,7 +19,7 @@ func sources(message []byte, emit transport.Emit) {
 		} `json:"content"`
 	}
 	if json.Unmarshal(message, &m) != nil {
-		return // what the answer says is worth having without them
+		return // the answer is useful without them
 	}
 	for _, part := range m.Content {
 		for _, a := range part.Annotations {

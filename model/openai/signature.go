@@ -7,10 +7,10 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// opaque reports whether items of the type are kept as they came and sent back:
-// what the API did by itself, such as a search. Reasoning before such an item
-// is refused without it ("provided without its required following item").
-// Items that wait for a client that can do what they ask are not among them.
+// opaque reports whether items of the type are kept and sent back unchanged: actions of the API
+// itself, such as a search. Reasoning before such an item is refused without it ("provided without
+// its required following item"). Items that wait for a client that can do what they ask are not
+// among them.
 func opaque(kind string) bool {
 	switch kind {
 	case "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
@@ -20,7 +20,7 @@ func opaque(kind string) bool {
 	return false
 }
 
-// signature returns what the API attached to an item that is complete, or nil.
+// signature returns the fields that the API added to a complete item, or nil.
 func (w *wireItem) signature() *model.ProviderSignature {
 	switch {
 	case w.Type == "reasoning" && len(w.Content) > 0: // DeepSeek, LM Studio, Bedrock: the thinking itself
@@ -57,7 +57,7 @@ func without(object []byte, names ...string) string {
 	}
 	data, err := json.Marshal(members)
 	if err != nil {
-		return "{}" // what was decoded can be encoded
+		return "{}" // decoded JSON can be encoded
 	}
 	return string(data)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// TestComesBack: what the API attached to an item comes back to it as it was.
+// TestComesBack: the API receives the fields that it added to an item unchanged.
 func TestComesBack(t *testing.T) {
 	for name, tt := range map[string]struct{ item, want string }{
 		"phase of a message": {

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// maxDescribed bounds what the description of a namespace says of its tools, in bytes.
+// maxDescribed bounds the description of the tools of a namespace, in bytes.
 const maxDescribed = 400
 
 // tools returns the tools that the model sees, then the tools that it must search, as
@@ -67,9 +67,9 @@ func (r *request) nameSpaces(specs []model.ToolSpec) {
 	}
 }
 
-// stale are the searches for tools that do not go back: those that found what the request
-// no longer defers, those that were cut, and the reasoning right before them, which is
-// refused alone.
+// stale returns the indexes of the items about tool searches that the request leaves out: searches
+// whose results the request no longer defers, searches that were cut, and the reasoning right
+// before them, which the API refuses without the search.
 func stale(items []model.Item, specs []model.ToolSpec) map[int]bool {
 	var out map[int]bool
 	for n := 0; n < len(items); n++ {

@@ -155,7 +155,7 @@ func TestSearchIsKept(t *testing.T) {
 		`{"type":"response.output_item.done","output_index":1,"item":`+searchOutput+`}`,
 		`{"type":"response.output_item.added","output_index":2,"item":{"id":"fc_1","type":"function_call","arguments":"","call_id":"call_1","name":"met__weather","namespace":"met"}}`,
 		`{"type":"response.output_item.done","output_index":2,"item":{"id":"fc_1","type":"function_call","arguments":"{}","call_id":"call_1","name":"met__weather","namespace":"met"}}`,
-		// One that a client would have to make: nobody asked for it.
+		// A search that a client would have to make: nobody requested it.
 		`{"type":"response.output_item.done","output_index":3,"item":{"id":"tsc_2","type":"tool_search_call","status":"completed","arguments":{},"call_id":"call_2","execution":"client"}}`,
 		`{"type":"response.completed","response":{"id":"resp_1"}}`,
 	)
@@ -171,7 +171,7 @@ func TestSearchIsKept(t *testing.T) {
 	}
 }
 
-// TestSearchesTools: what only resembles the API is not taken to have the search.
+// TestSearchesTools: servers that only resemble the API are assumed not to have the search.
 func TestSearchesTools(t *testing.T) {
 	own := openai.New(openai.Options{})
 	gateway := openai.New(openai.Options{Endpoint: transport.Endpoint{BaseURL: "https://gateway.test/v1"}})

@@ -14,7 +14,7 @@ import (
 // request, from any of them, takes the next step.
 type Model struct {
 	mu        sync.Mutex
-	steps     []Step          // guarded by mu; those not played yet
+	steps     []Step          // guarded by mu; steps that are not played yet
 	otherwise Step            // guarded by mu
 	requests  []model.Request // guarded by mu
 	calls     int             // guarded by mu; counts call ids
@@ -25,8 +25,7 @@ func New(steps ...Step) *Model {
 	return &Model{steps: slices.Clone(steps)}
 }
 
-// Otherwise sets what every request is answered with once the script has been
-// played, and returns m.
+// Otherwise sets the response to every request after the script has been played, and returns m.
 func (m *Model) Otherwise(step Step) *Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +94,7 @@ func (m *Model) nextCallID() string {
 	return fmt.Sprintf("call_%d", m.calls)
 }
 
-// stage is where one request's step is played.
+// stage is the stream in which one request's step is played.
 type stage struct {
 	ctx   context.Context
 	model *Model

@@ -18,8 +18,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Config says how to reach a provider. The zero Config is good for a direct
-// connection with the system's root certificates.
+// Config configures connections to a provider. The zero Config is good for a direct connection with
+// the system's root certificates.
 type Config struct {
 	// Proxy chooses a request's proxy. A program passes
 	// http.ProxyFromEnvironment to honour HTTPS_PROXY and NO_PROXY.

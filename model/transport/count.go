@@ -7,9 +7,9 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Count is a number of tokens as a provider reports it. Reading one never fails, since
-// a wrong count must not cost the answer that it came with: what is not a whole number
-// of tokens becomes [model.NoCount].
+// Count is a number of tokens as a provider reports it. Reading one never fails, since a wrong
+// count must not cost the answer that it came with: a value that is not a whole number of tokens
+// becomes [model.NoCount].
 type Count int64
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -9,13 +9,13 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Detail is what a provider says about an error, in an answer or in an event.
+// Detail is a provider's description of an error, from a response or an event.
 type Detail struct {
 	Type    string
 	Code    string
 	Message string
-	// Wait is how long the provider wants to be left alone, where it says so in a
-	// field of its own (google.rpc.RetryInfo); else 0.
+	// Wait is the delay that the provider requests in a field of its own (google.rpc.RetryInfo); 0
+	// if there is none.
 	Wait time.Duration
 }
 
@@ -35,7 +35,7 @@ type wireDetail struct {
 	Detail   json.RawMessage `json:"detail"` // FastAPI
 	Error    json.RawMessage `json:"error"`
 	Metadata *struct {
-		Raw string `json:"raw"` // OpenRouter: what its upstream said
+		Raw string `json:"raw"` // OpenRouter: the error of its upstream
 	} `json:"metadata"`
 	InnerError *struct {
 		Code string `json:"code"` // Azure
@@ -44,7 +44,7 @@ type wireDetail struct {
 	Details json.RawMessage `json:"details"` // google.rpc: a list of objects
 }
 
-// google reads what Google's errors have beside a message
+// google reads the fields that Google's errors have besides a message
 // (https://cloud.google.com/apis/design/errors).
 func (d *Detail) google(w wireDetail) {
 	if d.Type == "" {
@@ -87,7 +87,8 @@ func ParseDetail(body []byte) Detail {
 	return Detail{Message: text}
 }
 
-// maxMessage bounds, in bytes, what is taken for a message without more ado.
+// maxMessage is the length up to which a body is taken for a message without further checks, in
+// bytes.
 const maxMessage = 300
 
 // beginning returns how the message begins in an answer that was too long to
@@ -186,7 +187,7 @@ func (d Detail) Kind(status int) (kind model.ErrorKind, ok bool) {
 // tooLong is OpenAI's code for a text of the request, or an image as text.
 const tooLong = "string_above_max_length"
 
-// aboutRequest: the status says that something in the request is wrong.
+// aboutRequest reports whether the status means that the request is invalid.
 func aboutRequest(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -256,8 +257,8 @@ func (d Detail) StreamKind() model.ErrorKind {
 	return model.ErrServer
 }
 
-// streamStatus is the status of an error that arrived within a stream, as far
-// as it says that something in the request is wrong.
+// streamStatus returns the status of an error that arrived within a stream, if it means that the
+// request is invalid.
 func (d Detail) streamStatus() int {
 	for _, word := range []string{d.Code, d.Type} {
 		switch strings.ToLower(word) {
@@ -279,7 +280,7 @@ func (d Detail) StreamError() *model.Error {
 	return fault
 }
 
-// wait is how long the provider wants to be left alone, or NoRetryAfter.
+// wait returns the delay that the provider requests, or NoRetryAfter.
 func (d Detail) wait() time.Duration {
 	if d.Wait > 0 {
 		return d.Wait

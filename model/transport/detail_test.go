@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/model/transport"
 )
 
-// What a provider refuses within a stream is what it would have refused before.
+// TestStreamKind: an error within a stream has the same kind as the same error in a response.
 func TestStreamKind(t *testing.T) {
 	for _, tt := range []struct {
 		body string
@@ -29,7 +29,7 @@ func TestStreamKind(t *testing.T) {
 	}
 }
 
-// Of an answer that is cut, the message is what there is of it.
+// TestDetailOfABeginning: the detail of a truncated response has the beginning of its message.
 func TestDetailOfABeginning(t *testing.T) {
 	long := strings.Repeat("QUJD", 1000)
 	for _, tt := range []struct{ body, message string }{
@@ -48,8 +48,8 @@ func TestDetailOfABeginning(t *testing.T) {
 	}
 }
 
-// The words are those of platform.claude.com, developers.openai.com, Gemini, and of servers that
-// know no such part.
+// TestDetailOfDocuments uses messages of platform.claude.com, developers.openai.com, Gemini, and of
+// servers that do not know documents.
 func TestDetailOfDocuments(t *testing.T) {
 	for message, want := range map[string]model.ErrorKind{
 		"messages.0.content.0.document.source.base64: The PDF specified was not valid.":       model.ErrDocument,

@@ -2,8 +2,8 @@ package transport
 
 import "strings"
 
-// Dialect has the known deviations of a server from its wire format. model/chat adds those
-// of Chat Completions by the name.
+// Dialect has the known deviations of a server from its wire format. model/chat adds the deviations
+// from Chat Completions by the name.
 type Dialect struct {
 	// Name is the name of the dialect; "" if no deviations are known.
 	Name string

@@ -21,27 +21,27 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Endpoint is where a provider is and how to be let in.
+// Endpoint is the address of a provider and the credentials for it.
 type Endpoint struct {
-	// BaseURL is what paths are appended to. A query in it is kept.
+	// BaseURL is the URL to which paths are appended. A query in it is kept.
 	BaseURL string
 	// Key returns the provider's key; each request calls it. nil or "" sends no key.
 	Key func(context.Context) (string, error)
-	// Auth is how a key is sent; "" leaves it to the wire format.
+	// Auth is the way to send a key; "" leaves it to the wire format.
 	Auth Auth
 	// Sign, if set, signs each request with the key instead of sending it.
 	Sign func(req *http.Request, body []byte, key string) error
 	// RenewForbidden reports that the server refuses an expired key with a 403, as AWS does.
 	RenewForbidden bool
-	// Renew, if set, is called with a key that was refused (401), and reports
-	// whether Key has another one now.
+	// Renew, if set, is called with a key that was refused (401), and reports whether Key returns a
+	// new key now.
 	Renew func(ctx context.Context, refused string) (bool, error)
 	// Header and Query are added to each request; a header replaces one that
 	// the provider would set.
 	Header http.Header
 	Query  url.Values
-	// Extra is merged into each request's body: its members replace ours, a
-	// null removes one.
+	// Extra is merged into each request's body: its members replace settle's, and a null removes a
+	// member.
 	Extra map[string]any
 	// Client sends the requests; nil means NewClient(Config{}).
 	Client *http.Client
@@ -51,7 +51,7 @@ type Endpoint struct {
 	Now func() time.Time
 }
 
-// Auth is how a key is sent.
+// Auth is the way to send a key.
 type Auth string
 
 // The ways to send a key.
@@ -177,8 +177,8 @@ func (e *Endpoint) key(ctx context.Context, r *Request) (string, error) {
 	return key, nil
 }
 
-// renew asks for another key where the error says that this one was refused.
-// Keys that a command prints expire.
+// renew requests another key if the error means that this one was refused. Keys that a command
+// prints expire.
 func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
 	var fault *model.Error
 	if e.Renew == nil || key == "" || !errors.As(err, &fault) || !e.refusesKey(fault.Status) {
@@ -195,7 +195,7 @@ func (e *Endpoint) renew(ctx context.Context, key string, err error) error {
 	return fault
 }
 
-// refusesKey reports whether a status can be that of an expired key.
+// refusesKey reports whether a status can mean an expired key.
 func (e *Endpoint) refusesKey(status int) bool {
 	return status == http.StatusUnauthorized || e.RenewForbidden && status == http.StatusForbidden
 }
@@ -268,8 +268,8 @@ func (e *Endpoint) url(path string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkType refuses an answer that is not what was asked for: a captive
-// portal, a web page, a server that does not stream.
+// checkType refuses a response with another content type than the requested one: a captive portal,
+// a web page, a server that does not stream.
 func (e *Endpoint) checkType(ctx context.Context, u *url.URL, resp *http.Response, want string) error {
 	header := resp.Header.Get("Content-Type")
 	got, _, _ := mime.ParseMediaType(header)
@@ -313,7 +313,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// startHint names what to start at the usual port of a local model server.
+// startHint returns the command that starts the local model server of the usual port.
 func startHint(port string) string {
 	switch port {
 	case "11434":
@@ -375,7 +375,7 @@ func (b activeBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gzipBody decodes what a server compressed although it was asked not to.
+// gzipBody decodes a body that a server compressed against the request.
 type gzipBody struct {
 	raw io.ReadCloser
 	zip *gzip.Reader

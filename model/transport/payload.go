@@ -36,7 +36,7 @@ func (p *payload) reader() (io.ReadCloser, error) {
 	return &payloadReader{payload: p}, nil
 }
 
-// answer says that the answer has begun.
+// answer records that the response has begun.
 func (p *payload) answer() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A body stays for as long as somebody may read it, and no longer.
+// A body stays as long as a reader may need it, and no longer.
 func TestPayload(t *testing.T) {
 	p := &payload{data: []byte("hello")}
 	r, err := http.NewRequest(http.MethodPost, "http://x.test", nil)

@@ -12,7 +12,7 @@ import (
 // or one that does not fit a Duration, is cut to it.
 const MaxRetryAfter = 30 * 24 * time.Hour
 
-// NoRetryAfter says that a server asked for no wait.
+// NoRetryAfter means that a server requested no delay.
 const NoRetryAfter = time.Duration(-1)
 
 // RetryAfter returns the delay that a response header asks for, or NoRetryAfter: from

@@ -62,8 +62,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A date says how long to wait by the clock that wrote it, whatever this
-// machine's clock was set to.
+// A date determines the wait by the clock that wrote it, for any setting of this machine's clock.
 func TestRetryAfterWhenTheClockIsWrong(t *testing.T) {
 	theirs := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, wrong := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour, -50 * 365 * 24 * time.Hour} {
@@ -99,7 +98,8 @@ func TestEmbeddedRootsAreThere(t *testing.T) {
 	}
 }
 
-// BenchmarkEmbeddedRoots is what a machine without certificates pays, once.
+// BenchmarkEmbeddedRoots measures the parsing of the embedded root certificates, which machines
+// without certificates need once.
 func BenchmarkEmbeddedRoots(b *testing.B) {
 	for b.Loop() {
 		embeddedRoots()

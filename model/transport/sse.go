@@ -9,18 +9,18 @@ import (
 // ErrTooLong is returned for an event that is longer than the limit.
 var ErrTooLong = errors.New("event is too long")
 
-// DefaultLimit is the longest event, in bytes as received, that a reader
-// takes unless told otherwise.
+// DefaultLimit is the default maximum length of an event, in bytes as received.
 const DefaultLimit = 32 << 20
 
-// firstBuffer is what most events fit into. The buffer grows for longer events, and up to
-// fastBuffer for a source that fills it: a host with many slow streams has many buffers.
+// firstBuffer is the initial size of the buffer in bytes; most events fit into it. The buffer grows
+// for longer events, and up to fastBuffer for a source that fills it: a host with many slow streams
+// has many buffers.
 const firstBuffer, fastBuffer = 1 << 10, 4 << 10
 
 // ServerSentEvent is one event, or one comment. Its bytes are valid until the next
 // call of [SSEReader.Next].
 type ServerSentEvent struct {
-	// Comment says that this is a comment and not an event.
+	// Comment reports that Data is a comment and not an event.
 	Comment bool
 	// Type is the event's name; empty means "message".
 	Type []byte
@@ -63,9 +63,8 @@ func NewSSEReader(src io.Reader, limit int) *SSEReader {
 	return &SSEReader{src: src, limit: limit}
 }
 
-// Next returns the next event or comment. It returns io.EOF at the end of the
-// stream, [ErrTooLong] (final) for an oversized event, and otherwise what the
-// source returned.
+// Next returns the next event or comment. It returns io.EOF at the end of the stream, [ErrTooLong]
+// (final) for an oversized event, and otherwise the error of the source.
 func (r *SSEReader) Next() (ServerSentEvent, error) {
 	for {
 		line, err := r.line()
@@ -132,7 +131,7 @@ func (r *SSEReader) spanOf(value []byte) span {
 	if len(value) == 0 {
 		return span{}
 	}
-	// A slice's distance to its array's end tells where it begins.
+	// A slice's distance to its array's end determines its start.
 	from := cap(r.buf) - cap(value) - r.start
 	return span{from, from + len(value)}
 }
@@ -171,8 +170,8 @@ func (r *SSEReader) line() ([]byte, error) {
 	}
 }
 
-// begin skips what may stand before a line, and reports whether there is
-// enough input to look at the line.
+// begin skips bytes that can stand before a line, and reports whether there is enough input to
+// inspect the line.
 func (r *SSEReader) begin() bool {
 	if r.skipLF && r.pos < r.end {
 		r.skipLF = false

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxErrorBody is how much of an error answer is read.
+	// maxErrorBody is the number of bytes of an error response that are read.
 	maxErrorBody = 4 << 10
-	// errorBodyTimeout bounds reading it; what came until then is kept.
+	// errorBodyTimeout bounds reading it; the part that has arrived until then is kept.
 	errorBodyTimeout = 5 * time.Second
 )
 
@@ -54,8 +54,8 @@ func (e *Endpoint) hint(fault *model.Error, location string) string {
 	return ""
 }
 
-// notFoundHint says what to check after a 404. A base URL that lacks the version, or has the
-// path of the request, is named with what it should be.
+// notFoundHint returns advice after a 404. If the base URL lacks the version, or has the path of a
+// request, the advice contains the corrected URL.
 func (e *Endpoint) notFoundHint(fault *model.Error) string {
 	base := strings.TrimRight(e.BaseURL, "/")
 	for _, path := range []string{"/chat/completions", "/responses", "/messages", "/completions"} {
@@ -69,7 +69,7 @@ func (e *Endpoint) notFoundHint(fault *model.Error) string {
 	return "the base URL has no version: try " + redacted(base) + "/v1, or check the name of the model"
 }
 
-// redacted is a base URL without its password and query.
+// redacted returns a base URL without its password and query.
 func redacted(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -131,9 +131,9 @@ func shouldRetry(kind model.ErrorKind, header string) model.ErrorKind {
 func readStart(ctx context.Context, body io.ReadCloser) string {
 	ctx, cancel := context.WithTimeout(ctx, errorBodyTimeout)
 	defer cancel()
-	// Closing the body is what unblocks a read that waits.
+	// Closing the body unblocks a pending read.
 	stop := context.AfterFunc(ctx, func() { body.Close() })
 	defer stop()
-	start, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came is what there is
+	start, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // after an error, start is the part that arrived
 	return strings.ToValidUTF8(string(start), "\uFFFD")
 }

@@ -14,16 +14,16 @@ import (
 type Decoder interface {
 	// Event decodes one event. The bytes are valid during the call.
 	Event(name, data []byte, emit Emit) error
-	// EOF is called when the stream ends before a terminal chunk. It emits
-	// one if what came before was the wire format's end, else it does nothing.
+	// EOF is called when the stream ends before a terminal chunk. If the earlier data end a stream
+	// in the wire format, it emits the terminal chunk; else it does nothing.
 	EOF(emit Emit)
 }
 
 // Emit passes a chunk on.
 type Emit func(model.Chunk)
 
-// Stream sends r, which is used up by that, and yields what dec makes of the
-// answer. It keeps the promises of [model.Provider.Stream].
+// Stream sends r, which cannot be used again, and yields the chunks that dec reads from the
+// response. It keeps the promises of [model.Provider.Stream].
 func (e *Endpoint) Stream(ctx context.Context, r *Request, dec Decoder) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		if ctx.Err() != nil {

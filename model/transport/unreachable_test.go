@@ -10,8 +10,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// Who does not answer is not reached: that is waited out. A certificate that is
-// not trusted is an answer, and a response that breaks off another fault.
+// A server that does not answer is unreachable: settle waits and retries. An untrusted certificate
+// is an answer, and a response that breaks off is another fault.
 func TestUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -126,8 +126,7 @@ func Int(value []byte) (int, error) {
 	return n, nil
 }
 
-// String returns a value that is a string; null gives "". It allocates only
-// what it returns.
+// String returns a string value; null gives "". It allocates only the result.
 func String(value []byte) (string, error) {
 	if IsNull(value) {
 		return "", nil

@@ -1,7 +1,7 @@
 package jsonscan
 
-// The functions of this file return where what begins at pos ends, or -1 if
-// it is not JSON.
+// The functions of this file return the end of the value that begins at pos, or -1 if it is not
+// JSON.
 
 func skipSpace(data []byte, pos int) int {
 	for pos < len(data) {

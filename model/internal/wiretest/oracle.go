@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// RoundTrip decodes body into params, a pointer to the official SDK's type for
-// request bodies, encodes that again, and reports how the two differ, besides
-// the members named: what the SDK does not know, or would write otherwise.
+// RoundTrip decodes body into params, a pointer to the official SDK's type for request bodies,
+// encodes that again, and reports how the two differ, besides the named members, which the SDK does
+// not know or would write differently.
 func RoundTrip(body []byte, params any, besides ...string) (string, error) {
 	if err := json.Unmarshal(body, params); err != nil {
 		return "", fmt.Errorf("cannot decode into %T: %w", params, err)
@@ -32,7 +32,7 @@ func RoundTrip(body []byte, params any, besides ...string) (string, error) {
 	return cmp.Diff(any(known), withoutNulls(sent)), nil
 }
 
-// withoutNulls removes what is null, which the SDKs leave out.
+// withoutNulls removes null values, which the SDKs leave out.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,6 +1,5 @@
-// Package wiretest helps to test wire formats: an HTTP transport that answers
-// from memory, and a reader of streams that checks what every provider
-// promises. Tests only.
+// Package wiretest helps to test wire formats: an HTTP transport that answers from memory, and a
+// reader of streams that checks the promises of every provider. Tests only.
 package wiretest
 
 import (
@@ -48,7 +47,7 @@ type Sent struct {
 // Client returns a client of the server.
 func (s *Server) Client() *http.Client { return &http.Client{Transport: s} }
 
-// Sent returns what the server got, oldest first.
+// Sent returns the requests that the server received, oldest first.
 func (s *Server) Sent() []Sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,9 +138,9 @@ type Response struct {
 	Err     error
 }
 
-// Read reads a stream and checks it: one Start first, items begun in the
-// order of their indexes, deltas only within an item, an end or an error last
-// and nothing after it. The error says which promise was broken.
+// Read reads a stream and checks it: one Start first, items begun in the order of their indexes,
+// deltas only within an item, an end or an error last and nothing after it. The error names the
+// broken promise.
 func Read(ctx context.Context, p model.Provider, req model.Request) (Response, error) {
 	r := reader{}
 	for c, err := range p.Stream(ctx, req) {
