@@ -13,7 +13,7 @@ type apiError struct {
 	Header                     map[string]string
 }
 
-// invalid is a refused request, in the words of the provider.
+// invalid returns the error of a refused request, in the words of the provider.
 func invalid(format string, args ...any) *apiError {
 	return &apiError{
 		Status:  http.StatusBadRequest,
@@ -28,7 +28,7 @@ func (e *apiError) at(param, code string) *apiError {
 	return e
 }
 
-// body is the error as the dialect's providers send it.
+// body returns the error in the wire format of the dialect.
 func (e *apiError) body(d Dialect, request int) []byte {
 	if d == Messages {
 		return encode(object{
@@ -51,7 +51,7 @@ func orNull(s string) any {
 	return s
 }
 
-// usual is what the dialect's providers say with that status.
+// usual returns the default error of the dialect's providers for the status.
 func usual(d Dialect, status int) apiError {
 	table := openAIErrors
 	switch d {

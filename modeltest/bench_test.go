@@ -8,8 +8,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// What the server costs a benchmark of a client: 50,000 deltas, read and
-// thrown away.
+// BenchmarkFlood measures the cost of the server in a benchmark of a client: 50,000 deltas, read
+// and thrown away.
 func BenchmarkFlood(b *testing.B) {
 	for _, d := range dialects {
 		b.Run(d.name, func(b *testing.B) {

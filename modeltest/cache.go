@@ -24,8 +24,8 @@ type digest [sha256.Size]byte
 // cacheEntry is a prefix that was written.
 type cacheEntry struct {
 	written, used time.Time
-	idle          time.Duration // it is gone when it was not used for so long
-	most          time.Duration // and so long after it was written; 0 is never
+	idle          time.Duration // the entry expires when it was not used for so long
+	most          time.Duration // or so long after it was written; 0 means never
 }
 
 func (e *cacheEntry) alive(at time.Time) bool {
@@ -44,7 +44,7 @@ func (c *caches) read(d digest, at time.Time) bool {
 	return true
 }
 
-// write adds prefixes. Those that are there live on.
+// write adds prefixes. Existing prefixes live on.
 func (c *caches) write(list []cacheWrite, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,21 +60,20 @@ func (c *caches) write(list []cacheWrite, at time.Time) {
 	}
 }
 
-// cacheWrite is a prefix that is there as soon as the response begins.
+// cacheWrite is a prefix that is in the cache as soon as the response begins.
 type cacheWrite struct {
 	digest     digest
 	idle, most time.Duration
 	anew       bool // an entry is written even if one exists
 }
 
-// cacheUse is what a request does to the caches.
+// cacheUse is the effect of a request on the caches.
 type cacheUse struct {
 	input, read, written int64 // tokens
 	writes               []cacheWrite
 }
 
-// use returns what the request does to the provider's cache; nil if the rules
-// leave caches out.
+// use returns the effect of the request on the provider's cache; nil if the rules leave caches out.
 func (s *Server) use(x *Exchange) *cacheUse {
 	if !s.rules.Caches || x.Dialect == Gemini { // which publishes no rules that could be followed
 		return nil
@@ -97,7 +96,7 @@ func (s *Server) use(x *Exchange) *cacheUse {
 	return s.caches.anthropic(p, leastOfClaude(named.Model), x.At)
 }
 
-// prompt is a request as a cache sees it: what the model reads, in its order.
+// prompt is a request as a cache sees it: the parts that the model reads, in its order.
 type prompt struct {
 	bytesPerToken int
 	sum           hash.Hash // of all so far
@@ -114,7 +113,7 @@ type promptPiece struct {
 	run    string        // it counts as one with its neighbours of the same run
 }
 
-// note adds what is no text of the prompt, and must be the same all the same.
+// note adds parts that are not text of the prompt, but must be equal for a cache hit.
 func (p *prompt) note(parts ...string) {
 	for _, part := range parts {
 		p.sum.Write([]byte(part))
@@ -144,10 +143,11 @@ func (p *prompt) add(role string, raw json.RawMessage) *promptPiece {
 	return &p.pieces[len(p.pieces)-1]
 }
 
-// tokens is how many there are so far.
+// tokens returns the number of tokens so far.
 func (p *prompt) tokens() int64 { return int64(p.rendered.Len() / p.bytesPerToken) }
 
-// lifeOf is how long what a breakpoint of Anthropic's writes lives; 0 if it is none.
+// lifeOf returns the lifetime of the entry that an Anthropic breakpoint writes; 0 if raw is not a
+// breakpoint.
 func lifeOf(raw json.RawMessage) time.Duration {
 	var mark struct{ Type, TTL string }
 	switch {

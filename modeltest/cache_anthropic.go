@@ -10,8 +10,8 @@ import (
 // The cache of the Messages API, as of November 2026:
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
 //
-//   - The order is tools, system, messages; what changes in one of them changes
-//     all that follows. So do, for system and messages, the speed and a schema for
+//   - The order is tools, system, messages; a change in one of them changes all
+//     later ones. So do, for system and messages, the speed and a schema for
 //     the answer (…/structured-outputs#prompt-modification-and-token-costs); for the
 //     messages alone, tool_choice, the parameters of thinking, the effort, and
 //     whether there is an image anywhere.
@@ -70,7 +70,7 @@ func thinkingIsStripped(model string) bool {
 	)
 }
 
-// anthropic is what the request does to the cache.
+// anthropic returns the effect of the request on the cache by Anthropic's rules.
 func (c *caches) anthropic(p *prompt, least int64, at time.Time) *cacheUse {
 	use := &cacheUse{input: p.tokens()}
 	for i, piece := range p.pieces {
@@ -108,7 +108,7 @@ func (p *prompt) messages(body []byte, strips bool) {
 			Format json.RawMessage `json:"format"`
 		} `json:"output_config"`
 	}
-	_ = json.Unmarshal(body, &req) // the rules refused what cannot be read
+	_ = json.Unmarshal(body, &req) // the rules refused requests that cannot be read
 	deferred := map[string]json.RawMessage{}
 	for _, t := range req.Tools {
 		if o := offeredAs(t); o.Defer {

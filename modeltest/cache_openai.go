@@ -23,7 +23,7 @@ import (
 //     with a prompt_cache_breakpoint; prompt_cache_options.mode "explicit" takes the
 //     first away. The latest four of 1,024 tokens or more are written.
 //   - A read finds the longest entry at one of the latest 50 breakpoints of the
-//     conversation, those that earlier requests had included, and nothing between.
+//     conversation, including breakpoints of earlier requests, and nothing between.
 //   - It needs the prompt_cache_key. An entry lives for 30 minutes.
 //
 // Gemini's implicit cache (https://ai.google.dev/gemini-api/docs/caching) is
@@ -55,10 +55,10 @@ type openAIRequest struct {
 	} `json:"prompt_cache_options"`
 }
 
-// openAI is what the request does to the cache.
+// openAI returns the effect of the request on the cache by OpenAI's rules.
 func (c *caches) openAI(p *prompt, model string, x *Exchange) *cacheUse {
 	var req openAIRequest
-	_ = json.Unmarshal(x.Body, &req) // the rules refused what cannot be read
+	_ = json.Unmarshal(x.Body, &req) // the rules refused requests that cannot be read
 	p.note(req.Key)
 	scope := digestOf(p)
 	for _, schema := range []json.RawMessage{req.Text, req.Format} { // they stand before the instructions
@@ -101,7 +101,7 @@ func digestOf(p *prompt) (d digest) {
 	return d
 }
 
-// roleOf is who says the item: "user", "tool" or another.
+// roleOf returns the role of the item's author: "user", "tool" or another.
 func roleOf(item json.RawMessage) string {
 	var it struct {
 		Type string `json:"type"`
@@ -132,7 +132,7 @@ func (p *prompt) item(item json.RawMessage) {
 	}
 }
 
-// hasBreakpoints says whether the model is GPT-5.6 or later.
+// hasBreakpoints reports whether the model is GPT-5.6 or later.
 func hasBreakpoints(model string) bool {
 	version, ok := strings.CutPrefix(model[strings.LastIndex(model, "/")+1:], "gpt-")
 	if !ok {

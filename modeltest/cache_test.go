@@ -31,8 +31,8 @@ func newCached(t *testing.T, path string) cached {
 	return cached{t, modeltest.NewMemoryServer(t, sc), path}
 }
 
-// spent is what a response says of the cache, in tokens. What was neither read nor
-// written is left out: it depends on what JSON takes.
+// spent is the cache usage that a response reports, in tokens. The number of uncached tokens is
+// left out: it depends on the length of the JSON.
 type spent struct{ Read, Write int64 }
 
 func (c cached) ask(body string) spent {
@@ -145,7 +145,7 @@ func TestCacheOfMessages(t *testing.T) {
 	}
 }
 
-// TestCacheOfMessagesInvalidated: what changes keeps the cache of what is before it.
+// TestCacheOfMessagesInvalidated: a change keeps the cache of the parts before it.
 func TestCacheOfMessagesInvalidated(t *testing.T) {
 	tools := func(n int) string {
 		return fmt.Sprintf(`,"tools":[{"name":"t%d","input_schema":{}},%s]`, n, block(1, true))
@@ -160,7 +160,7 @@ func TestCacheOfMessagesInvalidated(t *testing.T) {
 		"nothing":                {base, 24},
 		"max_tokens and others":  {base + `,"temperature":0.5`, 24},
 		"a tool":                 {tools(2) + system(20), 0},
-		"the instructions":       {tools(1) + system(21), 0}, // that of the tools alone is too small
+		"the instructions":       {tools(1) + system(21), 0}, // the entry of the tools alone is too small
 		"tool_choice":            {base + `,"tool_choice":{"type":"none"}`, 14},
 		"thinking":               {base + `,"thinking":{"type":"adaptive"}`, 14},
 		"the effort":             {base + `,"output_config":{"effort":"low"}`, 14},

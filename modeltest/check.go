@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// check says how the provider would refuse the request for that model, which only
-// Gemini has in the path; nil if it would not.
+// check returns the error with which the provider would refuse the request; nil if it would accept
+// it. name is the model, which only Gemini has in the path.
 func (s *Server) check(d Dialect, name string, h http.Header, body []byte) *apiError {
 	if e := s.checkKey(d, h); e != nil {
 		return e
@@ -107,7 +107,7 @@ func (s *Server) checkModel(d Dialect, name string) (Model, *apiError) {
 	return Model{}, e
 }
 
-// tokens is how many tokens the request is taken to have.
+// tokens returns the assumed number of tokens of a request.
 func (m Model) tokens(body []byte) int { return len(body) / cmp.Or(max(m.TokenBytes, 0), 4) }
 
 // list is the elements of a JSON array; ok is false for anything else.
@@ -122,7 +122,7 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return s, ok
 }
 
-// isObject says whether the JSON is an object.
+// isObject reports whether the JSON is an object.
 func isObject(raw []byte) bool {
 	var o map[string]json.RawMessage
 	return json.Unmarshal(raw, &o) == nil && o != nil

@@ -19,8 +19,8 @@ func unsupportedImage(param string) *apiError {
 		at(param, "invalid_image_format")
 }
 
-// readableImage says whether a provider could read the image. Of WebP only the
-// signature is looked at.
+// readableImage reports whether a provider could read the image. For WebP, only the signature is
+// checked.
 func readableImage(encoded string) bool {
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -33,9 +33,9 @@ func readableImage(encoded string) bool {
 	return err == nil
 }
 
-// readablePart says the same of a part of OpenAI's: an input_image, whose
-// image_url is text, or an image_url, which is an object. An image that the
-// request only links to is not checked, and no other part is an image.
+// readablePart reports the same of a part of an OpenAI message: an input_image, whose image_url is
+// text, or an image_url, which is an object. An image that the request only links to is not
+// checked, and no other part is an image.
 func readablePart(raw json.RawMessage) bool {
 	var part struct {
 		URL json.RawMessage `json:"image_url"`

@@ -166,7 +166,7 @@ func checkResponsesTools(at string, tools []responsesTool) *apiError {
 	return nil
 }
 
-// isObjectSchema says whether the schema is of type object; none at all is fine.
+// isObjectSchema reports whether the schema is of type object; none at all is fine.
 func isObjectSchema(raw json.RawMessage) bool {
 	if len(raw) == 0 || string(raw) == "null" {
 		return true

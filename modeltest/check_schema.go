@@ -8,7 +8,7 @@ import (
 
 // The rules for schemas that an answer is to follow, in the providers' words.
 
-// answerSchema is where each dialect has the schema.
+// answerSchema has the fields in which each dialect has the schema.
 type answerSchema struct {
 	Text struct { // Responses
 		Format *schemaFormat `json:"format"`
@@ -137,7 +137,7 @@ func checkOutputFormat(f schemaFormat) *apiError {
 	return nil
 }
 
-// openObject says what keeps a schema from being strict; "" if nothing does.
+// openObject returns the reason why a schema is not strict; "" if it is strict.
 func openObject(schema map[string]any, context string) string {
 	if schema["type"] == "object" {
 		if schema["additionalProperties"] != false {
@@ -159,7 +159,7 @@ func openObject(schema map[string]any, context string) string {
 	return ""
 }
 
-// leaky says whether an object in the schema is not closed.
+// leaky reports whether an object in the schema is not closed.
 func leaky(schema map[string]any) bool {
 	if schema["type"] == "object" && schema["additionalProperties"] != false {
 		return true

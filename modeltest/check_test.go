@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// refusal is a request and what the provider says to it; "" for a good one.
+// refusal is a request with the provider's error; "" for a valid request.
 type refusal struct {
 	name, body, want string
 }
@@ -349,7 +349,7 @@ func TestThinkingComesBackUnaltered(t *testing.T) {
 	}
 }
 
-// Reasoning items go together with what came after them, unaltered.
+// Reasoning items go together with the items that followed them, unaltered.
 func TestReasoningItemsComeBack(t *testing.T) {
 	turn := modeltest.Reply(modeltest.Think("hm"), modeltest.Call("shell", "{}"), modeltest.Call("shell", "{}"))
 	srv := modeltest.NewServer(t, modeltest.Scenario{
@@ -388,7 +388,7 @@ func TestReasoningItemsComeBack(t *testing.T) {
 	}
 }
 
-// What output_item.added says of encrypted content is not yet the content.
+// The encrypted content in output_item.added is not yet the final content.
 func TestUnfinishedReasoningIsRefused(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")))
 	a := ask(t.Context(), srv, "/v1/responses", strings.Replace(responsesBody(user), `"store"`, `"include":["reasoning.encrypted_content"],"store"`, 1))

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// The control endpoint gives tests in any language what a Go test gets from a
-// [Server]: what was asked, what was refused, how each exchange ended, and the
-// turns that are left. docs/reference/scenarios.md describes it.
+// The control endpoint gives tests in any language the data that a Go test gets from a [Server]:
+// the requests, the refusals, the end of each exchange, and the remaining turns.
+// docs/reference/scenarios.md describes it.
 
 const (
-	// controlTimeout is how long GET /control/exchanges waits unless it says.
+	// controlTimeout is the default wait of GET /control/exchanges.
 	controlTimeout = 10 * time.Second
-	// maxControlTimeout is how long it may ask to wait.
+	// maxControlTimeout is the maximum wait that it can request.
 	maxControlTimeout = 10 * time.Minute
 )
 
@@ -45,7 +45,7 @@ type controlError struct {
 
 func (e controlError) Error() string { return e.what }
 
-// controlled answers with the JSON of what answer returns.
+// controlled responds with the JSON of the result of answer.
 func (s *Server) controlled(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.enter()
@@ -66,15 +66,16 @@ func (s *Server) controlled(answer func(*http.Request) (any, error)) http.Handle
 	}
 }
 
-// State is what GET /control/state answers.
+// State is the response to GET /control/state.
 type State struct {
-	// Requests is how many came to the model endpoints.
+	// Requests is the number of requests to the model endpoints.
 	Requests int `json:"requests"`
-	// Refusals are the error texts of those that the rules refused.
+	// Refusals are the error texts of the requests that the rules refused.
 	Refusals []string `json:"refusals"`
-	// TurnsLeft is how many turns of the script have not been played.
+	// TurnsLeft is the number of turns of the script that have not been played.
 	TurnsLeft int `json:"turns_left"`
-	// Opened is how many connections clients have opened, Open how many are.
+	// Opened is the number of connections that clients have opened; Open is the number of open
+	// ones.
 	Opened int `json:"connections_opened"`
 	Open   int `json:"connections_open"`
 }
@@ -88,8 +89,8 @@ func (s *Server) State() State {
 
 func (s *Server) controlState(*http.Request) (any, error) { return s.State(), nil }
 
-// controlExchanges answers what came so far; with wait=N, once N requests have
-// come and, with ended=true, the first N have ended.
+// controlExchanges returns the exchanges so far. With wait=N it first waits for N requests and,
+// with ended=true, until the first N have ended.
 func (s *Server) controlExchanges(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	n, timeout, ended := 0, controlTimeout, false

@@ -20,9 +20,9 @@
 //	                  a fault strikes at any of these places
 //	ended: sent | fault | client (it closed the connection) | close (the server did)
 //
-// Read server.go and scenario.go first. What a turn says and the faults in it are decided in
-// scenario.go, script.go and fault.go; whether a request is valid, in the files named check;
-// the bytes of an answer, in the file of its wire format.
+// Read server.go and scenario.go first. scenario.go, script.go and fault.go decide the content of a
+// turn and its faults, the files named check whether a request is valid, and the file of each wire
+// format the bytes of a response.
 //
 //	server.go, handler.go  addresses, the journey of a request; pipe.go: without a network
 //	scenario.go, script.go turns of a scenario, and which one a request takes; parse.go: the file

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A client is told to slow down twice, then gets its answer.
+// A client receives two rate limit errors, then its answer.
 func Example() {
 	srv := modeltest.NewServer(nil, modeltest.Script(
 		modeltest.Say("Hello!").With(modeltest.Status(429, modeltest.RetrySeconds(7)).First(2)),

@@ -12,11 +12,11 @@ import (
 // strike one response, in the order in which it is sent.
 type Fault struct {
 	Kind FaultKind `json:"fault"`
-	// At is where in the response the fault strikes.
+	// At is the place in the response at which the fault strikes.
 	At At `json:"at,omitempty"`
-	// Times is how many requests the fault strikes: 0 is once, and the turn
-	// counts as played; n > 0 is n requests, after which the turn is played
-	// without it; [Always] is every request, and the turn never passes.
+	// Times is the number of requests that the fault strikes: 0 is once, and the turn counts as
+	// played; n > 0 is n requests, after which the turn is played without it; [Always] is every
+	// request, and the turn never passes.
 	Times int `json:"times,omitempty"`
 
 	// For bounds a silence or pings; 0 is until the client gives up. Every is
@@ -28,15 +28,15 @@ type Fault struct {
 	Until <-chan struct{} `json:"-"`
 	// Bytes is the length of an oversized event.
 	Bytes int64 `json:"bytes,omitempty"`
-	// Status, RetryAfter, Type, Code, Message and Header make up an error
-	// answer or error event; empty ones are what the provider would say.
+	// Status, RetryAfter, Type, Code, Message and Header make up an error response or error event;
+	// for empty ones, the server uses the provider's usual values.
 	Status     int               `json:"status,omitempty"`
 	RetryAfter RetryAfter        `json:"retry_after,omitempty"`
 	Type       string            `json:"type,omitempty"`
 	Code       string            `json:"code,omitempty"`
 	Message    string            `json:"message,omitempty"`
 	Header     map[string]string `json:"header,omitempty"`
-	// Body and ContentType make up a foreign answer.
+	// Body and ContentType make up a response that no provider sends.
 	Body        string `json:"body,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 }
@@ -229,7 +229,7 @@ func Drip(every time.Duration) Fault { return Fault{Kind: FaultDrip, Every: Dura
 // [FaultNoIDs].
 func Quirk(kind FaultKind) Fault { return Fault{Kind: kind} }
 
-// RetryAfter says how an error answer asks for a wait:
+// RetryAfter is the form in which an error response requests a delay:
 //
 //	"7"           Retry-After: 7, as it is (so "-5", "soon" and "999999999" too)
 //	"date 7s"     Retry-After: an HTTP date 7 seconds from now

@@ -299,7 +299,7 @@ func TestFramingFaults(t *testing.T) {
 	}
 }
 
-// dataLines returns what the data: lines of a stream carry.
+// dataLines returns the contents of a stream's data: lines.
 func dataLines(body, eol string) []string {
 	var out []string
 	for line := range strings.SplitSeq(body, eol) {
@@ -310,7 +310,7 @@ func dataLines(body, eol string) []string {
 	return out
 }
 
-// stable leaves out what differs from second to second.
+// stable removes the parts that differ from second to second.
 func stable(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {

@@ -10,7 +10,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// Whatever a client sends, it gets an answer or one of the provider's errors.
+// Any request of a client gets an answer or one of the provider's errors.
 func FuzzRequests(f *testing.F) {
 	scenario := modeltest.Scenario{
 		Rules:  modeltest.Rules{Models: []modeltest.Model{{ID: "m", MaxOutput: 1000, Window: window}}},

@@ -10,7 +10,7 @@ import (
 // Gemini's stream, as of https://ai.google.dev/api/generate-content and the
 // recordings of others: each event is a complete response with the new parts.
 
-// geminiPath splits what follows /v1beta/models/ into model and method.
+// geminiPath splits the path after /v1beta/models/ into model and method.
 func geminiPath(path string) (name, method string) {
 	name, method, _ = strings.Cut(path, ":")
 	return name, method
@@ -52,7 +52,7 @@ func (r *rendering) gemini(yield func(frame) bool) {
 		}
 	}
 	last := object{"text": ""}
-	if !signed && r.thinks() { // what was thought before an answer is signed at its end
+	if !signed && r.thinks() { // the thinking before an answer is signed at the end of the answer
 		last["thoughtSignature"] = r.account.redacted(r.id("thought-", len(r.Items)))
 	}
 	_ = s.geminiEvent(frame{end: true}, object{"finishReason": r.geminiFinish(), "content": content(last)})
@@ -146,7 +146,7 @@ func (r *rendering) geminiFinish() string {
 	return "STOP"
 }
 
-// wholeGemini joins what the stream says.
+// wholeGemini joins the parts of the stream.
 func (r *rendering) wholeGemini() object {
 	var parts []any
 	last := object{}

@@ -29,7 +29,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// wireRequest is what the server needs to know of a request to answer it.
+// wireRequest has the fields of a request that the server needs for its response.
 type wireRequest struct {
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
@@ -38,7 +38,7 @@ type wireRequest struct {
 	} `json:"stream_options"`
 	Include []string          `json:"include"`
 	Tools   []json.RawMessage `json:"tools"`
-	// vLLM's
+	// ReturnTokenIDs and Logprobs are extensions of vLLM.
 	ReturnTokenIDs bool `json:"return_token_ids"`
 	Logprobs       bool `json:"logprobs"`
 }
@@ -123,8 +123,8 @@ func (s *Server) player(w http.ResponseWriter, r *http.Request, x *Exchange, tur
 	}
 }
 
-// streams reads the request for the rendering and says whether it wants a
-// stream. The body has been checked to be JSON.
+// streams reads the request for the rendering and reports whether it requests a stream. The body
+// has been checked to be JSON.
 func (p *player) streams(body []byte) bool {
 	var req wireRequest
 	_ = json.Unmarshal(body, &req) // with the rules off, fields of another type are left out

@@ -2,16 +2,16 @@ package modeltest
 
 import "sync"
 
-// issued is what the server remembers of its responses, to know them again in
-// later requests. Its zero value is ready.
+// issued holds the signatures, calls and reasoning items of the server's responses, to recognise
+// them in later requests. Its zero value is ready.
 type issued struct {
 	mu sync.Mutex
 	// signed has the text of each thinking block by its signature.
 	signed map[string]string
 	// thought has the tool_use ids that came with a thinking block before them.
 	thought map[string]bool
-	// followed has, by the id of a reasoning item, what came after it; needs
-	// has it the other way round. Both are of Responses.
+	// followed has the item that followed each reasoning item, by the id of the reasoning item;
+	// needs is the inverse map. Only Responses uses both.
 	followed map[string]follower
 	needs    map[string]string
 	// reasoned has the ids of all reasoning items.
@@ -68,7 +68,7 @@ func (r *rendering) follower(i int) follower {
 	return follower{id: r.id("msg_", i)}
 }
 
-// altered says whether the signature was issued for another text.
+// altered reports whether the signature was issued for a different text.
 func (s *issued) altered(sig, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *issued) altered(sig, text string) bool {
 	return ok && was != text
 }
 
-// unthought says whether the call is known to have come without thinking.
+// unthought reports whether the call was issued without thinking before it.
 func (s *issued) unthought(callID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *issued) unthought(callID string) bool {
 	return known && !thinking
 }
 
-// after returns what came after the reasoning item, if that is known.
+// after returns the item that followed the reasoning item, if it is known.
 func (s *issued) after(reasoning string) (follower, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,14 +99,14 @@ func (s *issued) before(item string) string {
 	return s.needs[item]
 }
 
-// knows says whether the reasoning item was issued.
+// knows reports whether the reasoning item was issued.
 func (s *issued) knows(reasoning string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reasoned[reasoning] || s.recorded[reasoning]
 }
 
-// played says whether the signature is one of a recording that was played.
+// played reports whether the signature is in a recording that was played.
 func (s *issued) played(signature string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -112,7 +112,7 @@ func (p *player) cache() {
 	}
 }
 
-// send sends a frame, and what strikes before and after it.
+// send sends a frame, and the faults before and after it.
 func (p *player) send(f frame) error {
 	if f.end {
 		if err := p.strikeRest(); err != nil {
@@ -163,7 +163,7 @@ func (p *player) strikeAfter(f frame) error {
 	return nil
 }
 
-// between sends what goes between two events.
+// between sends the bytes between two events.
 func (p *player) between() error {
 	if p.r.quirks[FaultComments] {
 		if err := p.wire.comment("nothing to see"); err != nil {
@@ -200,8 +200,8 @@ func (p *player) write(f frame) error {
 	return err
 }
 
-// strike lets the faults of that place strike. What replaces the response
-// strikes before the headers, wherever it says.
+// strike lets the faults of that place strike. A fault that replaces the response strikes before
+// the headers, regardless of its place.
 func (p *player) strike(at At) error {
 	for i, f := range p.faults {
 		if f.place() == at && !p.struck[i] {
@@ -226,7 +226,7 @@ func (p *player) strikeRest() error {
 	return nil
 }
 
-// place is where the fault strikes; "" for faults of the whole stream.
+// place returns the place at which the fault strikes; "" for faults of the whole stream.
 func (f Fault) place() At {
 	switch f.Kind {
 	case FaultStatus, FaultForeign:
@@ -280,7 +280,7 @@ func (p *player) hit(i int) error {
 	return errFault // FaultClose: the body ends when the handler returns
 }
 
-// cut ends the connection, once what was written has left.
+// cut ends the connection, after all written bytes were sent.
 func (p *player) cut(kind FaultKind) error {
 	if p.begun {
 		if err := p.wire.flush(); err != nil {
@@ -306,7 +306,7 @@ func (p *player) ping(f Fault) error {
 	return nil
 }
 
-// ping sends what the dialect's servers send to keep a connection alive.
+// ping sends the keep-alive of the dialect's servers.
 func (w *wire) ping(d Dialect) error {
 	if d == Messages {
 		return w.frame(frame{event: "ping", data: []byte(`{"type":"ping"}`)})

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// ProviderRule is a requirement of one provider that OpenAI's API does not have, and that
-// has refused a user's conversation. Each rule is from a public report.
+// ProviderRule is a requirement of one provider that OpenAI's API does not have, and that has
+// refused a user's conversation. Each rule is from a public report.
 type ProviderRule struct {
 	// Provider is a name for [Rules].Provider.
 	Provider string
 	Dialect  Dialect
-	// Says is what the rule demands, Source where it refused a conversation.
+	// Says is the requirement in words; Source is the report of a refused conversation.
 	Says, Source string
 
 	chat      func(*Server, *chatRequest) *apiError
@@ -33,7 +33,7 @@ func chatRule(provider, says, source string, check func(*Server, *chatRequest) *
 	}
 }
 
-// ProviderRules returns all of them.
+// ProviderRules returns all provider rules.
 func ProviderRules() []ProviderRule {
 	of := chatRule
 	return []ProviderRule{
@@ -217,7 +217,8 @@ func deepseekThinksToo(req *messagesRequest) *apiError {
 	return nil
 }
 
-// noSignature is what Gemini takes for the signature of a call that it did not make.
+// noSignature is a value that Gemini accepts in place of the signature of a call that Gemini did
+// not make.
 const noSignature = "skip_thought_signature_validator"
 
 func geminiSigns(_ *Server, req *chatRequest) *apiError {

@@ -24,7 +24,7 @@ type Request struct {
 	Schema json.RawMessage
 }
 
-// Ended is how an exchange ended.
+// Ended is the kind of end of an exchange.
 type Ended string
 
 // The ends of an exchange.
@@ -41,7 +41,7 @@ const (
 	EndedByClose Ended = "close"
 )
 
-// Exchange is a request and what became of it.
+// Exchange is a request, its response and its end.
 type Exchange struct {
 	Request
 	// Turn is the index of the turn that was played, -1 if there was none.
@@ -52,9 +52,9 @@ type Exchange struct {
 	Status int
 	// Struck are the faults that have struck so far, in order.
 	Struck []FaultKind
-	// Deltas is how many deltas have been sent so far.
+	// Deltas is the number of deltas that have been sent so far.
 	Deltas int
-	// Ended is how it ended, and EndedAt when.
+	// Ended is the kind of the exchange's end, and EndedAt its time.
 	Ended   Ended
 	EndedAt time.Time
 }
@@ -62,13 +62,13 @@ type Exchange struct {
 // record is everything that a server saw. Its zero value is ready.
 type record struct {
 	mu        sync.Mutex
-	exchanges []*Exchange   // guarded by mu, as is what they point to
+	exchanges []*Exchange   // guarded by mu, with the exchanges that it points to
 	opened    int           // connections so far; guarded by mu
 	closed    int           // guarded by mu
 	changed   chan struct{} // closed at the next change; guarded by mu
 }
 
-// update changes the record and wakes those who wait.
+// update changes the record and wakes the goroutines that wait for a change.
 func (r *record) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *record) begin(x *Exchange) {
 	})
 }
 
-// end says how the exchange ended, once.
+// end records how the exchange ended, unless that is recorded already.
 func (r *record) end(x *Exchange, how Ended, at time.Time) {
 	r.update(func() {
 		if x.Ended == EndedOpen {
@@ -126,8 +126,8 @@ func (r *record) end(x *Exchange, how Ended, at time.Time) {
 	})
 }
 
-// Exchanges returns what the server has seen so far on the model endpoints,
-// in the order in which the requests came.
+// Exchanges returns the exchanges so far on the model endpoints, in the order in which the requests
+// arrived.
 func (s *Server) Exchanges() []Exchange {
 	s.rec.mu.Lock()
 	defer s.rec.mu.Unlock()
@@ -146,8 +146,8 @@ func (s *Server) Refusals() []string {
 	return out
 }
 
-// Wait returns what the server has seen as soon as done says that it is
-// enough. done is called after every change.
+// Wait returns the exchanges as soon as done reports true for them. done is called after every
+// change.
 func (s *Server) Wait(ctx context.Context, done func([]Exchange) bool) ([]Exchange, error) {
 	var seen []Exchange
 	err := s.rec.wait(ctx, func() bool {

@@ -77,7 +77,7 @@ func lineLength(b []byte) int {
 	return i + 1
 }
 
-// signatureFields are where providers put what they want to see again.
+// signatureFields are the fields with values that providers expect back in later requests.
 var signatureFields = []string{"signature", "encrypted_content", "data", "thought_signature", "thoughtsignature", "id"}
 
 // signatures returns the signatures and ids in a recorded stream.

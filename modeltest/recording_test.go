@@ -39,8 +39,7 @@ func post(t *testing.T, s *Server, path, body string) (int, string, error) {
 	return resp.StatusCode, string(raw), err
 }
 
-// A recording is sent byte for byte, faults strike within it, and what it
-// signed may come back.
+// A recording is sent byte for byte, faults strike within it, and its signatures can be sent back.
 func TestRecorded(t *testing.T) {
 	const ask = `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`
 	s := NewServer(t, Script(

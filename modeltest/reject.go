@@ -40,7 +40,8 @@ func (s *Server) Reject(list ...Rejection) {
 	}
 }
 
-// refusal is how the request is refused, by the rules or without a reason.
+// refusal returns the error with which the request is refused, by the rules or without a reason;
+// nil if it is accepted.
 func (s *Server) refusal(d Dialect, name string, h http.Header, body []byte) *apiError {
 	e := s.check(d, name, h, body)
 	if e != nil && s.rules.Terse && e.overflow() {
@@ -55,7 +56,7 @@ func (s *Server) refusal(d Dialect, name string, h http.Header, body []byte) *ap
 	return e
 }
 
-// overflow says whether it is about the length of the request.
+// overflow reports whether the error is about the length of the request.
 func (e *apiError) overflow() bool {
 	return e.Code == "context_length_exceeded" || strings.HasPrefix(e.Message, "prompt is too long") ||
 		strings.HasPrefix(e.Message, "The input token count") ||
@@ -88,7 +89,7 @@ func conversationOf(body []byte) *conversation {
 	return c
 }
 
-// visit notes what the value has within.
+// visit notes the properties of the value and its parts.
 func (c *conversation) visit(value any) {
 	switch v := value.(type) {
 	case []any:

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// A server with a quirk refuses what has it, in each dialect, and says nothing
-// of the reason; what the conversation does not have is not refused for it.
+// A server with a quirk refuses conversations that have the rejected part, in each dialect, without
+// a reason; other conversations are not refused for it.
 func TestRejects(t *testing.T) {
 	const (
 		messages = `{"model":"m","max_tokens":100,"stream":true,"tools":[{"name":"odd","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"odd","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"odd"}]}]}`

@@ -49,7 +49,7 @@ type rendering struct {
 	signatureWanted              bool            // include: reasoning.encrypted_content
 	custom                       map[string]bool // names of custom tools
 	deferred                     map[string]*deferredTool
-	searches                     map[int]string // what the items of a search are, by number
+	searches                     map[int]string // items of a search, by number
 	quirks                       map[FaultKind]bool
 	calls                        int // calls rendered so far
 	sequence                     int // events rendered so far
@@ -73,7 +73,7 @@ func (r *rendering) frames() iter.Seq[frame] {
 // object is a JSON object.
 type object map[string]any
 
-// encode is v as JSON; v is made of what can be encoded.
+// encode returns v as JSON; v must have only values that can be encoded.
 func encode(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -133,5 +133,5 @@ func (r *rendering) pieces(it Item, s string) (chunks []string, half int) {
 	return chunks, (len(chunks) - 1) / 2
 }
 
-// burst says whether the item's deltas are sent at full speed.
+// burst reports whether the item's deltas are sent at full speed.
 func (r *rendering) burst(it Item) bool { return it.Times > 0 && r.Pace == 0 }

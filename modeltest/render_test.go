@@ -12,7 +12,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// endings are how each dialect says why the model stopped, streamed and whole.
+// TestStopReasons: the stop reasons of each dialect, streamed and whole.
 func TestStopReasons(t *testing.T) {
 	refusal := modeltest.Reply(modeltest.Item{Refusal: "I cannot help with that."})
 	calling := modeltest.Reply(modeltest.Call("shell", ""))
@@ -56,7 +56,7 @@ func TestStopReasons(t *testing.T) {
 	}
 }
 
-// A stream and its deltas say the same, whatever the characters.
+// A stream and its deltas have the same text, for any characters.
 func TestDeltasAreTheText(t *testing.T) {
 	text := "plain \"quoted\" \\ back\nline\t日本語 😀 <b>&amp;</b> \x7f\u2028 end"
 	arguments := `{"text":"ünïcödé \"x\" 😀"}`
@@ -118,7 +118,7 @@ func TestDripTakesItsTime(t *testing.T) {
 	})
 }
 
-// Without "store": false the server has what it said.
+// Without "store": false the server has stored its responses.
 func TestStoredReasoningNeedsNoContent(t *testing.T) {
 	srv := modeltest.NewServer(
 		t, modeltest.Script(modeltest.Reply(modeltest.Think("hm"), modeltest.Text("x")), modeltest.Say("fine")),

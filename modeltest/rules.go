@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Rules say which requests a [Server] refuses. The zero Rules are as strict as
-// the strictest provider, any model name is known and no key is asked for.
+// Rules determine which requests a [Server] refuses. The zero Rules are as strict as the strictest
+// provider, any model name is known and no key is required.
 type Rules struct {
 	// Off accepts every request that is JSON.
 	Off bool `json:"off,omitempty"`
@@ -25,16 +25,15 @@ type Rules struct {
 	// has one anywhere is refused, by Messages within the response, and plays no
 	// turn.
 	Flagged []string `json:"flagged,omitempty"`
-	// Rejects are what the server does not take and does not explain. See also
+	// Rejects are contents that the server refuses without an explanation. See also
 	// [Server.Reject].
 	Rejects []Rejection `json:"rejects,omitempty"`
 	// Terse leaves the numbers out of the error for a request that is too long.
 	Terse bool `json:"terse,omitempty"`
-	// Caches has responses without a usage of their own report what the prompt
-	// caches of the providers would, by their published rules: see docs/reference/scenarios.md.
+	// Caches has responses without a usage of their own report the cache usage of the providers'
+	// prompt caches, by their published rules: see docs/reference/scenarios.md.
 	Caches bool `json:"caches,omitempty"`
-	// NoToolSearch refuses the providers' own search of tools, as servers do that
-	// have it not.
+	// NoToolSearch refuses the providers' own search of tools, like servers without such a search.
 	NoToolSearch bool `json:"no_tool_search,omitempty"`
 	// RequireStoreFalse refuses Responses requests without "store": false, as
 	// a server without storage would.
@@ -56,11 +55,11 @@ type Model struct {
 	// Window is served as max_model_len by /v1/models, and longer requests
 	// are refused; 0 means none.
 	Window int `json:"window,omitempty"`
-	// TokenBytes is how many bytes of a request are a token; 0 means 4.
+	// TokenBytes is the number of bytes of a request that count as a token; 0 means 4.
 	TokenBytes int `json:"token_bytes,omitempty"`
 }
 
-// flag says whether a flagged word is in the request.
+// flag reports whether the request contains a flagged word.
 func (r Rules) flag(body []byte) bool {
 	return slices.ContainsFunc(r.Flagged, func(word string) bool { return bytes.Contains(body, []byte(word)) })
 }

@@ -12,7 +12,7 @@ import (
 // answers, turn by turn. The zero Scenario answers nothing. As JSON it is
 // the format of scenario files; see docs/reference/scenarios.md and [ParseScenario].
 type Scenario struct {
-	// Rules say which requests are refused.
+	// Rules determine which requests are refused.
 	Rules Rules `json:"rules,omitzero"`
 	// Turns are played in order: each valid request takes the next one.
 	Turns []Turn `json:"turns,omitempty"`
@@ -27,7 +27,7 @@ type Scenario struct {
 // Script is a Scenario of these turns, with the strict rules.
 func Script(turns ...Turn) Scenario { return Scenario{Turns: turns} }
 
-// Turn is one scripted response, and what goes wrong with it.
+// Turn is one scripted response, with its faults.
 type Turn struct {
 	// When, if set, keeps the turn for the first request whose body contains
 	// it; other requests pass the turn over. A substring of the JSON body as
@@ -71,24 +71,23 @@ func (t Turn) Paced(every time.Duration) Turn {
 	return t
 }
 
-// Response is what the model says, the same for every dialect.
+// Response is a response of the model, the same for every dialect.
 type Response struct {
 	Items []Item `json:"items,omitempty"`
-	// Usage is what the response reports; nil reports a little.
+	// Usage is the reported usage; nil reports small numbers.
 	Usage *Usage `json:"usage,omitempty"`
-	// Stop is why the model stopped; "" means [StopToolUse] if an item is a
-	// call, else [StopEndTurn].
+	// Stop is the reason why the model stopped; "" means [StopToolUse] if an item is a call, else
+	// [StopEndTurn].
 	Stop StopReason `json:"stop,omitempty"`
 	// Pace is the wait before each delta; 0 sends them as fast as they are read.
 	Pace Duration `json:"pace,omitempty"`
-	// Stream, if set, is sent instead of all that: the body of a response that a
-	// real server streamed, event by event and byte for byte. Each event counts
-	// as a delta, the last one is the end. A request in another dialect gets it
-	// too, and cannot read it.
+	// Stream, if set, replaces all other fields: it is the body of a response that a real server
+	// streamed, event by event and byte for byte. Each event counts as a delta, the last one is the
+	// end. A request in another dialect receives it too, and cannot read it.
 	Stream []byte `json:"-"`
 }
 
-// StopReason is why the model stopped, in the words of the Messages API.
+// StopReason is the reason why the model stopped, in the words of the Messages API.
 type StopReason string
 
 // The stop reasons, and their names in the other dialects.
@@ -102,8 +101,8 @@ const (
 	StopFilter    StopReason = "content_filter" // incomplete: content_filter; Messages: refusal
 )
 
-// Usage counts tokens. Input includes what was read from and written to the
-// cache, Output includes Reasoning; each dialect reports them its own way.
+// Usage counts tokens. Input includes CacheRead and CacheWrite, Output includes Reasoning; each
+// dialect reports them its own way.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`
 	CacheRead  int64 `json:"cache_read,omitempty"`
@@ -112,8 +111,8 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning,omitempty"`
 }
 
-// Item is one thing that the model says: the first of Call, Reasoning, Refusal
-// and Text that is not empty tells which.
+// Item is one output item of the model. The first of Call, Reasoning, Refusal and Text that is not
+// empty determines its type.
 type Item struct {
 	// Text is a message to the user.
 	Text string `json:"say,omitempty"`
@@ -123,18 +122,17 @@ type Item struct {
 	// Redacted hides the reasoning: a redacted_thinking block, a reasoning
 	// item without summary.
 	Redacted bool `json:"redacted,omitempty"`
-	// Refusal is what the model says instead of an answer.
+	// Refusal is a refusal of the model.
 	Refusal string `json:"refuse,omitempty"`
-	// Call is the name of the tool to call, with Arguments, sent as they are
-	// even if they are not JSON. Where the request offers the tool as a custom
-	// one, Input is sent instead, if set.
+	// Call is the name of the tool to call, with Arguments, which are sent unchanged even if they
+	// are not JSON. If the request offers the tool as a custom tool, Input is sent instead, if set.
 	Call      string    `json:"call,omitempty"`
 	Arguments Arguments `json:"arguments,omitempty"`
 	Input     string    `json:"input,omitempty"`
-	// Finds are deferred tools that the provider's own search finds, for calls of
-	// them to follow. It is left out where the request has no such search.
+	// Finds are deferred tools that the provider's own search finds, so that the model can call
+	// them. If the request has no such search, the item is left out.
 	Finds []string `json:"find_tools,omitempty"`
-	// CallID is the call's id; "" makes one up that no other call has.
+	// CallID is the call's id; "" creates a unique one.
 	CallID string `json:"call_id,omitempty"`
 	// ChunkSize is the length of a delta in bytes (characters are kept
 	// whole); 0 means 12.

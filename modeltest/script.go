@@ -10,8 +10,8 @@ type script struct {
 	mu    sync.Mutex
 	turns []Turn
 	loop  bool
-	// played says of each turn how many requests it has answered and whether
-	// it is over; guarded by mu, as is turns.
+	// played has, for each turn, the number of requests that it has answered and whether it has
+	// ended; guarded by mu, as is turns.
 	played []progress
 }
 

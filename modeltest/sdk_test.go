@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// The official SDKs are what shows that the wire formats are the real ones.
+// The tests of this file show with the official SDKs that the wire formats are correct.
 
 func fullTurn() modeltest.Turn {
 	return modeltest.Reply(
@@ -84,7 +84,7 @@ func TestResponsesWithOfficialSDK(t *testing.T) {
 		t.Errorf("usage: %s", u.RawJSON())
 	}
 
-	// What was received goes back as it came, with the outputs.
+	// The received items go back unchanged, with the outputs.
 	items := []responses.ResponseInputItemUnionParam{ask}
 	for _, it := range final.Output {
 		items = append(items, param.Override[responses.ResponseInputItemUnionParam](json.RawMessage(it.RawJSON())))

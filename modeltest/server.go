@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TB is what a [Server] needs of testing.TB.
+// TB has the methods of testing.TB that a [Server] calls.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -52,7 +52,7 @@ type Server struct {
 	served  chan struct{} // closed when the accept loop has ended; nil until it serves
 }
 
-// closeGrace is how long Close waits for running requests.
+// closeGrace bounds the wait of Close for running requests.
 const closeGrace = 5 * time.Second
 
 // New returns a server without a listener, for use through [Server.Handler].
@@ -66,8 +66,8 @@ func New(sc Scenario) *Server {
 	return s
 }
 
-// SetAccount changes [Rules.Account] from the next request on: what was signed
-// before is refused, as when a user takes another key.
+// SetAccount changes [Rules.Account] from the next request on: earlier signatures are refused, as
+// after a user has changed the key.
 func (s *Server) SetAccount(name string) { s.accountName.Store(account(name)) }
 
 func (s *Server) account() account {
@@ -105,8 +105,8 @@ func NewMemoryServer(tb TB, sc Scenario) *Server {
 	return s
 }
 
-// Serve plays the scenario on the listener until ctx ends, and closes the
-// listener. It is what `settle fake-model` does.
+// Serve plays the scenario on the listener until ctx ends, and closes the listener. `settle
+// fake-model` calls it.
 func Serve(ctx context.Context, sc Scenario, l net.Listener) error { return New(sc).Serve(ctx, l) }
 
 // Serve serves on the listener until ctx ends, and closes the listener and

@@ -41,18 +41,18 @@ func (a account) knownRedacted(data string) bool {
 	return found && mac == a.mac("redacted", payload)
 }
 
-// encrypted is the encrypted content of the finished reasoning item of that id.
+// encrypted returns the encrypted content of the finished reasoning item with the id.
 func (a account) encrypted(id, text string) string {
 	payload := base64.StdEncoding.EncodeToString([]byte(id + "\n" + text))
 	return "gAAAA" + payload + "." + a.mac("encrypted", payload)
 }
 
-// unfinished is what a reasoning item has for encrypted content before it is
-// finished. It is never accepted.
+// unfinished returns the encrypted content of a reasoning item before it is finished. The server
+// never accepts it.
 func (a account) unfinished(id string) string { return "gAAAA" + a.mac("unfinished", id) }
 
-// knownEncrypted says whether data is the encrypted content of the item of
-// that id; of any item if id is empty, since requests may leave it out.
+// knownEncrypted reports whether data is the encrypted content of the item with the id; of any item
+// if id is empty, since requests can leave the id out.
 func (a account) knownEncrypted(id, data string) bool {
 	body, ours := strings.CutPrefix(data, "gAAAA")
 	payload, mac, found := strings.Cut(body, ".")

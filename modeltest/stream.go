@@ -20,7 +20,7 @@ func (s *stream) send(f frame, kind string, body object) bool {
 	return s.yield(f)
 }
 
-// wrap adds to the body what the dialect's events have in common.
+// wrap adds the common fields of the dialect's events to the body.
 func (s *stream) wrap(kind string, body object, sequence int) object {
 	switch s.dialect {
 	case Chat:

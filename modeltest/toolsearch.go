@@ -26,8 +26,8 @@ func offeredAs(raw json.RawMessage) *offeredTool {
 	return t
 }
 
-// visible is what the model reads of a tool before any search: of OpenAI's namespaces
-// and deferred functions, the name and the description
+// visible returns the part of a tool that the model reads before any search: for OpenAI's
+// namespaces and deferred functions, the name and the description
 // (developers.openai.com/api/docs/guides/tools-tool-search).
 func visible(raw json.RawMessage) json.RawMessage {
 	t := offeredAs(raw)
@@ -44,7 +44,7 @@ func visible(raw json.RawMessage) json.RawMessage {
 	return encode(t)
 }
 
-// loaded is the body of a request without what the model does not read of its tools.
+// loaded returns the body of a request without the parts of its tools that the model does not read.
 func loaded(body []byte) []byte {
 	var o map[string]json.RawMessage
 	if !bytes.Contains(body, []byte(`"defer_loading":true`)) || json.Unmarshal(body, &o) != nil {

@@ -113,7 +113,8 @@ func TestToolSearchWithOfficialSDKOfAnthropic(t *testing.T) {
 	}
 }
 
-// What providers refuse of their own search of tools. check_toolsearch.go has the sources.
+// Requests with the provider's own search of tools that providers refuse. check_toolsearch.go has
+// the sources.
 func TestToolSearchIsRefused(t *testing.T) {
 	const (
 		deferred = `{"name":"a","input_schema":{"type":"object"},"defer_loading":true}`

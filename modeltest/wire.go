@@ -128,7 +128,7 @@ func (w *wire) disconnected() error {
 	return nil
 }
 
-// lost is why a write failed.
+// lost returns the reason why a write failed.
 func (w *wire) lost() error {
 	if err := w.disconnected(); err != nil {
 		return err

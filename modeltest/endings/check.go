@@ -11,14 +11,13 @@ import (
 // the thing that starts, has ended or is asked to end.
 type Record struct {
 	Start string `json:"start,omitempty"`
-	// Kind is what starts: turn, attempt, call, approval, process, or any word.
+	// Kind is the kind of the started thing: turn, attempt, call, approval, process, or any word.
 	Kind string `json:"kind,omitempty"`
-	// In is the id of the entity that contains this one, and that it must not outlive; ""
-	// for none.
+	// In is the id of the containing thing, which must end last; "" for none.
 	In string `json:"in,omitempty"`
 
 	End string `json:"end,omitempty"`
-	// Cause is why it ended, in any words: completed, interrupted, exit 1.
+	// Cause is the reason of the end, in any words: completed, interrupted, exit 1.
 	Cause string `json:"cause,omitempty"`
 
 	Interrupt string `json:"interrupt,omitempty"`
@@ -31,7 +30,7 @@ type Record struct {
 
 // Violation is one place where a log breaks the promise.
 type Violation struct {
-	// Line is where the log does; 0 is its end.
+	// Line is the line that breaks the promise; 0 is the end of the log.
 	Line int
 	What string
 }
@@ -45,8 +44,8 @@ func (v Violation) String() string {
 
 // Checker has the requirements for a log.
 type Checker struct {
-	// Unfinished says that the log is still being written: what is open at its
-	// end is no violation.
+	// Unfinished reports that a program still writes the log: a thing that is open at its end is no
+	// violation.
 	Unfinished bool
 	// InterruptBound, if set, is the maximum time from an interrupt to the end of the
 	// interrupted entity.
@@ -57,13 +56,13 @@ type Checker struct {
 type thing struct {
 	Record
 	ended       int      // line of its end; 0 while it is open
-	children    []*thing // what belongs to it
+	children    []*thing // parts of this thing, which must end before it
 	interrupted time.Time
 }
 
 func (t *thing) String() string { return cmp.Or(t.Kind, "thing") + " " + t.Start }
 
-// log is what is known so far.
+// log is the state of a check after the lines so far.
 type log struct {
 	Checker
 	things map[string]*thing

@@ -1,6 +1,6 @@
-// Package endings checks the log of any agent for one promise: everything that
-// starts ends, exactly once, with a cause, and nothing outlives what it belongs
-// to. It imports nothing of settle, so that any harness can be held to it.
+// Package endings checks the log of any agent for one promise: everything that starts ends, exactly
+// once, with a cause, and before the thing that contains it. It imports nothing of settle, so that
+// any harness can be held to it.
 //
 // A log is a list of [Record]s, in JSON one on each line:
 //
@@ -10,8 +10,8 @@
 //	{"end":"c1","cause":"interrupted"}
 //	{"end":"t1","cause":"interrupted","at":"2026-01-01T10:00:00.2Z"}
 //
-// [Read] takes that, and through a [Format] what settle, Codex and Claude Code
-// write; [Checker] finds what is wrong:
+// [Read] reads these records and, through a [Format], the logs of settle, Codex and Claude Code;
+// [Checker] finds violations:
 //
 //	start ─► open ─► end, once, with a cause
 //	           └► what it belongs to must be open, and stays open until it has ended

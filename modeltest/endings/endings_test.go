@@ -90,7 +90,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// What others write, good and bad.
+// Logs of other agents, valid and invalid.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		format Format

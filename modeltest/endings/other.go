@@ -68,8 +68,7 @@ type claudeReader struct {
 	turn  string // running; "" for none
 }
 
-// claudeMessage is what is read of a message. Content may be a string, which
-// has no calls.
+// claudeMessage is the checked part of a message. Content can be a string, which has no calls.
 type claudeMessage struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`

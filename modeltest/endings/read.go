@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Format is what a log is written in.
+// Format is the format of a log.
 type Format string
 
 // The formats.
 const (
 	// Records is the package's own: a [Record] on each line.
 	Records Format = "records"
-	// Settle is what `settle sessions export` and `settle run --json` write.
+	// Settle is the format of `settle sessions export` and `settle run --json`.
 	Settle Format = "settle"
-	// Codex is what `codex exec --json` writes.
+	// Codex is the format of `codex exec --json`.
 	Codex Format = "codex"
-	// Claude is what `claude --print --verbose --output-format stream-json` writes.
+	// Claude is the format of `claude --print --verbose --output-format stream-json`.
 	Claude Format = "claude"
 )
 
@@ -56,8 +56,8 @@ const (
 	maxLine = 64 << 20
 )
 
-// Read reads a whole log of at most 1 GiB, with lines of at most 64 MiB. Empty lines are skipped; a line that is not JSON, or
-// not of the format, is an error that says which.
+// Read reads a whole log of at most 1 GiB, with lines of at most 64 MiB. Empty lines are skipped; a
+// line that is not JSON, or not of the format, is an error that names the line.
 func Read(r io.Reader, format Format) ([]Record, error) {
 	begin, known := readers[format]
 	if !known {

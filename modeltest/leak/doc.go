@@ -4,9 +4,9 @@
 //
 //	func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 //
-// Goroutines and descriptors from before the tests do not count, nor do those that Go
-// keeps for the life of a process. The count waits for goroutines that are about to end. [Begin] and
-// [Count.Left] do the same around anything else, such as a host that is closed.
+// Goroutines and descriptors from before the tests do not count, nor do goroutines and descriptors
+// that Go keeps for the life of a process. The count waits for goroutines that are about to end.
+// [Begin] and [Count.Left] do the same around anything else, such as a host that is closed.
 //
 // Files:
 //

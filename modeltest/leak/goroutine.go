@@ -17,7 +17,7 @@ func goroutines() map[string]string {
 	}
 	all := map[string]string{}
 	stacks := strings.Split(strings.TrimSpace(string(buf[:n])), "\n\n")
-	for _, stack := range stacks[1:] { // the first is the one that asks
+	for _, stack := range stacks[1:] { // the first is the current goroutine
 		if words := strings.Fields(stack); len(words) > 1 && words[0] == "goroutine" {
 			all[words[1]] = stack
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// patience is how long what is about to end may take.
+	// patience bounds the wait for goroutines and processes that are about to end.
 	patience = 10 * time.Second
 	// lookDelay is the time between two looks.
 	lookDelay = 5 * time.Millisecond
@@ -20,9 +20,8 @@ const (
 // Tests are the tests of a package; [*testing.M] is that.
 type Tests interface{ Run() int }
 
-// Run runs the tests and returns their exit code, or 1 if they passed and left
-// something behind, which is then said on standard error. Tests that fail are
-// not looked at, nor are those that are fuzzed.
+// Run runs the tests and returns their exit code. If they passed and left something behind, it
+// reports that on standard error and returns 1. It does not check failed tests and fuzzed tests.
 func Run(m Tests) int { return run(m, os.Stderr, patience) }
 
 func run(m Tests, to io.Writer, patience time.Duration) int {
@@ -49,20 +48,20 @@ func fuzzed() bool {
 	return false
 }
 
-// Count is what was there at its beginning.
+// Count is the set of goroutines, descriptors and processes at its beginning.
 type Count struct {
 	goroutines map[string]string // by their ids
 	outside    outside
 }
 
-// Begin looks at what is there now. It marks the processes that this one
-// starts from now on in their environment.
+// Begin records the current goroutines, descriptors and processes. It marks the processes that this
+// process starts from now on in their environment.
 func Begin() *Count {
 	return &Count{goroutines: goroutines(), outside: beginOutside()}
 }
 
-// Left returns what is there and was not, each in some lines of text. It waits
-// until nothing is, but no longer than told.
+// Left returns the goroutines, descriptors and processes that are new since the beginning, each in
+// some lines of text. It waits until there are none, but no longer than patience.
 func (c *Count) Left(patience time.Duration) []string {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

@@ -20,7 +20,7 @@ type tests func() int
 
 func (f tests) Run() int { return f() }
 
-// short is how long something is waited for that does not come.
+// short is the wait for something that does not come.
 const short = 50 * time.Millisecond
 
 func runTests(f func() int) (code int, said string) {
@@ -53,7 +53,7 @@ func TestGoroutineIsLeft(t *testing.T) {
 	}
 }
 
-// What is about to end is waited for.
+// The count waits for goroutines that are about to end.
 func TestGoroutineEndsLater(t *testing.T) {
 	code := run(tests(func() int {
 		timer := time.NewTimer(short)
@@ -65,7 +65,7 @@ func TestGoroutineEndsLater(t *testing.T) {
 	}
 }
 
-// A failure is reason enough to fail; what it left is its consequence.
+// A failure is reason enough to fail; its leaks are a consequence.
 func TestFailure(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)

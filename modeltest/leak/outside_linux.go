@@ -13,10 +13,10 @@ import (
 // markVar is in the environment of the processes that are counted.
 const markVar = "MODELTEST_LEAK"
 
-// outside is what the process had of the system.
+// outside holds the process's descriptors and child processes at one time.
 type outside struct {
-	descriptors map[string]string // what each leads to
-	processes   map[string]string // by their pids
+	descriptors map[string]string // target of each descriptor
+	processes   map[string]string // command of each process, by PID
 	mark        string
 }
 
@@ -43,15 +43,15 @@ func (o outside) left() []string {
 	return left
 }
 
-// descriptors returns what the open descriptors lead to, without those that
-// the runtime keeps once it has waited for one.
+// descriptors returns the targets of the open descriptors, without the descriptors that the runtime
+// keeps after its first wait.
 func descriptors() map[string]string {
 	all := map[string]string{}
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
 		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
 		if err != nil || target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" {
-			continue // among them the one through which they were listed
+			continue // among them the descriptor of this listing
 		}
 		all[entry.Name()] = target
 	}

@@ -37,7 +37,7 @@ func TestProcessIsLeft(t *testing.T) {
 	}
 }
 
-// One whose parent has died is somebody else's child, and has the mark.
+// A process whose parent has died is a child of another process, and has the mark.
 func TestOrphanIsLeft(t *testing.T) {
 	var pid string
 	code, said := runTests(func() int {
