@@ -100,8 +100,8 @@ func on(machine string, binaries []binary) (binary, bool) {
 	return binaries[n], true
 }
 
-// host returns the program for the machine that this runs on, built if need be: the
-// manual and the completions are what it says of itself.
+// host returns the path of the program for this machine, and builds it if necessary. The manual and
+// the completions come from its output.
 func (r *release) host() (string, error) {
 	path := filepath.Join(r.scratch, "host", "settle")
 	_, err := output(

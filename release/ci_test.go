@@ -26,7 +26,7 @@ type step struct {
 	Dir                            string `yaml:"working-directory"`
 }
 
-// job is what a CI job has: a checkout, a scratch folder, the release's files behind a
+// job is the environment of a CI job: a checkout, a scratch folder, the release's files behind a
 // URL, and a model that follows a script.
 type job struct {
 	t                     *testing.T
@@ -115,7 +115,7 @@ func fakeModel(t *testing.T, turns string) (url string) {
 	return strings.Fields(string(line[:n]))[2]
 }
 
-// script runs what a step says as the runner does, and returns its exit code.
+// script runs a step's script as the runner does, and returns its exit code.
 func (j *job) script(dir string, env []string, shell ...string) int {
 	j.t.Helper()
 	cmd := exec.CommandContext(j.t.Context(), shell[0], shell[1:]...)
@@ -239,7 +239,7 @@ func (j *job) read(path string) string {
 	return string(data)
 }
 
-// events are the types of what settle printed.
+// events returns the types of the events that settle printed.
 func (j *job) events(path string) (types []string) {
 	d := json.NewDecoder(bytes.NewReader([]byte(j.read(path))))
 	for {

@@ -19,10 +19,10 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// sources says which packages of Debian there are: those of this machine.
+// sources is the file that lists the package sources of Debian on this machine.
 const sources = "/etc/apt/sources.list.d/debian.sources"
 
-// debs is the folder that keeps packages between runs: that of .ci/run's tools.
+// debs returns the folder that keeps packages between runs: the folder of .ci/run's tools.
 func debs() string { return filepath.Join(os.TempDir(), "settle-ci-"+uid(), "debs") }
 
 func uid() string { out, _ := exec.Command("id", "-u").Output(); return strings.TrimSpace(string(out)) }
@@ -44,13 +44,13 @@ var rootsOnce = sync.OnceValues(func() (r roots, err error) {
 	if err := layRoot(&d, r.debian); err != nil {
 		return r, err
 	}
-	// What dpkg knows of itself and of the others.
+	// The status file of dpkg, with itself and the other packages.
 	var status strings.Builder
 	for _, p := range d.packages {
 		status.WriteString(strings.Replace(p.control, "\n", "\nStatus: install ok installed\n", 1) + "\n")
 	}
 	err = write(filepath.Join(r.debian, "var/lib/dpkg/status"), []byte(status.String()), 0o644)
-	// base-files owns the folders; what nobody owns, dpkg would remove when it is empty.
+	// base-files owns the folders; dpkg would remove an empty folder without an owner.
 	var folders strings.Builder
 	err = errors.Join(err, filepath.WalkDir(r.debian, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -117,8 +117,8 @@ func layRoot(d *debian, root string) error {
 	)
 }
 
-// machine is a clean root file system with a layer of its own: what a test changes is
-// in the folder upper, and nothing else is.
+// machine is a clean root file system with a layer of its own: all changes of a test are in the
+// folder upper.
 type machine struct {
 	t                  *testing.T
 	root, upper, mount string
@@ -145,8 +145,8 @@ func newMachine(t *testing.T, root, user string, env ...string) *machine {
 	return m
 }
 
-// as runs a script of the shell as a user, with the release's files in /mnt, and
-// returns what it prints and its exit code.
+// as runs a script of the shell as a user, with the release's files in /mnt, and returns its output
+// and its exit code.
 func (m *machine) as(user, script string) (string, int) {
 	m.t.Helper()
 	chroot, err := exec.LookPath("chroot")
@@ -172,7 +172,7 @@ exec env -i "$@" "$chroot" --userspec="$user" "$root" /bin/sh -ec "cd; $script"`
 	return string(out), 0
 }
 
-// must is as, of what ends well.
+// must is as, for scripts that must succeed.
 func (m *machine) must(user, script string) string {
 	m.t.Helper()
 	out, code := m.as(user, script)
@@ -255,7 +255,7 @@ func newer(t *testing.T) *httptest.Server {
 	return server
 }
 
-// leaves holds what is still there against what docs/release.md names.
+// leaves compares the remaining files with docs/release.md.
 func (m *machine) leaves(own ...string) {
 	m.t.Helper()
 	page, err := os.ReadFile("../docs/release.md")
@@ -296,8 +296,8 @@ func (m *machine) leaves(own ...string) {
 
 const cleanTurns = `{"items": [{"call": "exec_command", "arguments": {"cmd": "echo made by a command >made"}}]}, {"items": [{"say": "All done."}]}`
 
-// Each way to install works where there is nothing but it needs, and removing settle
-// leaves nothing but what is named.
+// Each way to install works on a machine with only its requirements, and removing settle leaves
+// only the documented files.
 func TestCleanMachines(t *testing.T) {
 	r, err := rootsOnce()
 	if err != nil {
@@ -503,8 +503,7 @@ func TestToolsImage(t *testing.T) {
 	}
 }
 
-// toolTurns clone, commit and search; leave a child behind; and look for what is dead
-// and not waited for.
+// toolTurns clone, commit and search; leave a child behind; and look for zombies.
 const toolTurns = `
 {"items": [{"call": "exec_command", "arguments": {"cmd": "set -e; git init -q origin; cd origin; git config --global --list 2>/dev/null || true; echo 'one line with a needle' >f; git add f; git -c user.name=a -c user.email=a@b commit -qm first; git clone -q . ../clone; cd ../clone; rg -N needle; echo >>f; git -c user.name=a -c user.email=a@b commit -qam second; [ $(git rev-list --count HEAD) = 2 ] && echo cloned and committed; echo user $(id -u)"}}]},
 {"items": [{"call": "exec_command", "arguments": {"cmd": "(setsid true & setsid sh -c 'true &' &) >/dev/null 2>&1; sh -c 'sleep 0 & exec true'"}}]},

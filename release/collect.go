@@ -93,7 +93,7 @@ type module struct {
 // mainModule is settle's, whose licence is in every archive.
 const mainModule = "github.com/settle-agent/settle"
 
-// modules returns those that a program for any of the platforms consists of.
+// modules returns the modules of a program for any of the platforms.
 func (r *release) modules(binaries []binary) ([]module, error) {
 	var all []module
 	for _, b := range binaries {
@@ -203,7 +203,7 @@ func (m module) licence(files []file) string {
 	return ""
 }
 
-// spdx tells the usual licences by words that only they have, and returns "" for
+// spdx returns the SPDX name of a usual licence, which it recognises by unique words, and "" for
 // others.
 func spdx(text []byte) string {
 	words := strings.Join(strings.Fields(string(text)), " ")

@@ -34,8 +34,8 @@ type deb struct {
 	licences                         []string // as its copyright file calls them
 }
 
-// toolPackages is what an image for commands has: a shell, what scripts expect, git
-// and ripgrep.
+// toolPackages are the packages of an image for commands: a shell, the programs that scripts
+// expect, git and ripgrep.
 var toolPackages = strings.Fields(
 	"base-files bash coreutils dash diffutils findutils git grep gzip mawk ripgrep sed tar",
 )
@@ -55,8 +55,8 @@ func (d *debian) options() []string {
 	return options
 }
 
-// fetch finds the packages with everything that they depend on, and downloads what is
-// not in the cache.
+// fetch finds the packages with all their dependencies, and downloads the packages that are not in
+// the cache.
 func (d *debian) fetch(names ...string) error {
 	state := filepath.Join(d.cache, d.machine)
 	for _, dir := range []string{"lists/partial", "archives/partial", "empty/partial"} {
@@ -80,7 +80,7 @@ func (d *debian) fetch(names ...string) error {
 	if err := d.state(filepath.Join(state, "lists")); err != nil {
 		return err
 	}
-	// With an empty folder of archives it names all packages, not only those that are missing.
+	// With an empty folder of archives, apt lists all packages, not only missing ones.
 	list, err := apt(
 		append(
 			[]string{"install", "--print-uris", "-o", "Dir::Cache::archives=" + filepath.Join(state, "empty")},
@@ -106,7 +106,7 @@ func (d *debian) fetch(names ...string) error {
 	return d.open(files)
 }
 
-// open reads what the packages in the files are.
+// open reads the descriptions of the packages in the files.
 func (d *debian) open(files []string) error {
 	d.packages = nil
 	for _, file := range files {
@@ -138,7 +138,7 @@ func (d *debian) state(lists string) error {
 	return nil
 }
 
-// open reads what a package says of itself.
+// open reads the description in a package.
 func open(file string) (deb, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -169,7 +169,7 @@ func open(file string) (deb, error) {
 	return p, nil
 }
 
-// left out of images: what only people read, but for the licences.
+// leftOut matches files that images leave out: documents for people, except licences.
 var leftOut = regexp.MustCompile(
 	`^usr/share/(man|info|locale|lintian|bug|bash-completion|zsh|fish|menu|doc-base)/|^usr/share/doc/[^/]+/[^/]*(/|$)`,
 )
@@ -180,7 +180,8 @@ const copyrights = "usr/share/doc/"
 // time given; which packages they are is in var/lib/dpkg/status.d, where scanners look.
 func (d *debian) layer(to io.Writer, at time.Time) error {
 	t := &root{Writer: tar.NewWriter(to), at: at, seen: map[string]bool{}}
-	// One tree below usr, as Debian has it since bookworm; some packages still say bin.
+	// One tree below usr, as Debian has it since bookworm; some packages still have paths without
+	// usr.
 	for _, name := range []string{"bin", "lib", "lib64", "sbin"} {
 		t.add(&tar.Header{Typeflag: tar.TypeDir, Name: "usr/" + name, Mode: 0o755}, nil)
 		t.add(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: "usr/" + name, Mode: 0o777}, nil)

@@ -44,7 +44,7 @@ func (r *release) image() error {
 	return err
 }
 
-// fleetFiles returns what settle-fleet has for a machine: the program, Temporal's development
+// fleetFiles returns the files of settle-fleet for a machine: the program, Temporal's development
 // server, and their licences.
 func (r *release) fleetFiles(machine string) (files []file, err error) {
 	programs := [][]binary{r.fleet}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// release is what is made, and where.
+// release is the input and the output folders of one release.
 type release struct {
 	root    string // the checkout
 	out     string
@@ -118,12 +118,12 @@ func (r *release) make(platforms []string) (err error) {
 	return nil
 }
 
-// withoutTemporal is what the maker of such a release must know.
+// withoutTemporal is the warning for the maker of a release without Temporal's server.
 const withoutTemporal = "WITHOUT TEMPORAL: the archives and the image of settle-fleet have no settle-fleet-temporal; " +
 	"settle-fleet dev needs the program temporal there (https://docs.temporal.io/cli). " +
 	"Leave out -no-temporal to include it."
 
-// prepare finds out what is released and makes the folders.
+// prepare finds the commit and version of the release and makes the folders.
 func (r *release) prepare() (err error) {
 	if r.root, err = git(".", "rev-parse", "--show-toplevel"); err != nil {
 		return err
@@ -166,7 +166,7 @@ func git(dir string, args ...string) (string, error) {
 	return output(dir, nil, "git", append([]string{"-c", "safe.directory=*"}, args...)...)
 }
 
-// output runs a program and returns what it prints, without the white space around it.
+// output runs a program and returns its standard output, without the white space around it.
 func output(dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// command is what "settle help --json" says of a command.
+// command is the description of a command in "settle help --json".
 type command struct {
 	Name, Usage, Short, Long, Example string
 	Flags                             []struct{ Name, Shorthand, Value, Usage, Default string }

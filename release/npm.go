@@ -11,7 +11,7 @@ import (
 //go:embed npm.js
 var launcher []byte
 
-// scope is where the packages with the programs are.
+// scope is the scope of the packages with the programs.
 const scope = "@settle-agent"
 
 // npm makes the package @settle-agent/settle, which starts the program of the one package that npm

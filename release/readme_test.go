@@ -28,8 +28,8 @@ func commandsOf(t *testing.T, page string) (lines []string) {
 // and the terminal's own tests; and exports, which env replaces.
 var elsewhere = regexp.MustCompile(`^(go |CGO_ENABLED=0 go |export |settle (setup )? *#)`)
 
-// The commands of the README, and the script of one of a thousand runs, do what the pages
-// say, with a model that follows a script.
+// The commands of the README, and the script of one of a thousand runs, have the documented
+// results, with a model that follows a script.
 func TestCommandsOfPages(t *testing.T) {
 	dir := t.TempDir()
 	bin, work, out := filepath.Join(dir, "bin"), filepath.Join(dir, "work"), filepath.Join(dir, "out")

@@ -130,7 +130,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs a program in a bare environment and returns what it prints.
+// run runs a program in a bare environment and returns its output.
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -363,8 +363,8 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// The install script installs what was released and signed. TestInstallScriptRefuses has
-// what it does not install.
+// The install script installs released and signed files. TestInstallScriptRefuses has the files
+// that it does not install.
 func TestInstallScript(t *testing.T) {
 	url, env := secure(t, http.FileServer(http.Dir(dist(t))))
 	to := filepath.Join(t.TempDir(), "bin")
@@ -389,7 +389,7 @@ func TestImage(t *testing.T) {
 	works(t, image(t, filepath.Join(dist(t), "settle_"+version+"_image_base.tar")))
 }
 
-// image unpacks an image and returns what runs its program.
+// image unpacks an image and returns a function that runs its program.
 func image(t *testing.T, path string, env ...string) (settle func(args ...string) string) {
 	t.Helper()
 	root, index := t.TempDir(), images(t, path)
@@ -515,7 +515,7 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// What is compressed has no time and no name of its own.
+// Compressed files have no time and no name of their own.
 func TestCompressed(t *testing.T) {
 	data, err := compressed([]byte("text"))
 	if err != nil {

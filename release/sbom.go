@@ -73,7 +73,7 @@ func (r *release) programSBOM(binaries []binary, modules []module) error {
 	return nil
 }
 
-// toolsSBOM lists what an image with Debian's packages has beside the program.
+// toolsSBOM lists the contents of an image with Debian's packages, besides the program.
 func (r *release) toolsSBOM(b binary, d *debian) error {
 	main := cdx.Component{
 		BOMRef:     "settle",

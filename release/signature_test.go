@@ -98,7 +98,7 @@ func certificate(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// programs is a PATH with what the install script needs, and with what is named.
+// programs returns a PATH with the programs that the install script needs, and the named ones.
 func programs(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -114,8 +114,7 @@ func programs(t *testing.T, names ...string) string {
 	return "PATH=" + dir
 }
 
-// install runs a release's install script, and returns what it prints and what
-// it installed.
+// install runs a release's install script, and returns its output and the installed program.
 func install(t *testing.T, r release, env ...string) (printed, installed string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "bin")
@@ -130,7 +129,7 @@ func install(t *testing.T, r release, env ...string) (printed, installed string)
 	return string(out), string(program)
 }
 
-// The install script verifies a signed release, and says what it could not verify.
+// The install script verifies a signed release, and reports the checks that it could not make.
 func TestInstallScriptVerifies(t *testing.T) {
 	file, line := testKey(t)
 	signed, keyless := small(t, "1.2.3", line, file), small(t, "1.2.3", "", "")
@@ -162,8 +161,8 @@ func TestInstallScriptVerifies(t *testing.T) {
 	}
 }
 
-// Whoever owns the place of the files cannot make an authentic install script install
-// what no release key signed.
+// The owner of the download location cannot make an authentic install script install a file that no
+// release key signed.
 func TestInstallScriptRefuses(t *testing.T) {
 	file, line := testKey(t)
 	wrong, wrongLine := testKey(t)

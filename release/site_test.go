@@ -102,7 +102,7 @@ var (
 	local = regexp.MustCompile(`^([a-z]+:|//)`)
 )
 
-// deadLinks returns the links of a page to what is not there, fragments included.
+// deadLinks returns the links of a page without a target, fragments included.
 func deadLinks(page, text string, pages map[string]string, out string) (dead []string) {
 	for _, found := range hrefs.FindAllStringSubmatch(text, -1) {
 		link := strings.ReplaceAll(found[1], "&amp;", "&")
