@@ -1,5 +1,5 @@
-// Package run declares what turns are run with: inputs, limits, retries, instructions,
-// hooks and observers. Package settle has aliases for its types.
+// Package run declares the options of turns: inputs, limits, retries, instructions, hooks and
+// observers. Package settle has aliases for its types.
 package run
 
 import (
@@ -18,7 +18,7 @@ type Input struct {
 	ID     string
 	Text   string
 	Images []event.Image
-	// Documents are PDFs. A session reads the text of those without one.
+	// Documents are PDFs. A session reads the text of documents without one.
 	Documents []event.Document
 	Mode      event.Mode // "" means queue
 	// Schema, if set, is the JSON Schema of the answer.
@@ -52,8 +52,8 @@ type Limits struct {
 	Repeats int           // same call, same result; 0 means 10, negative none
 	Tokens  int64         // input and output of all its requests; 0 for no limit
 	Cost    float64       // of all its requests, in US dollars; 0 for no limit; needs the model's Price
-	// Session bounds the session as a whole, including what it used before it was
-	// opened again. A turn that starts after such a limit is reached ends at once.
+	// Session bounds the session as a whole, including its usage before it was opened again. A turn
+	// that starts after such a limit is reached ends at once.
 	Session SessionLimits
 	// Outside, if set, is called before each request, also of child agents, with the sum
 	// of the turn and its child agents. The cause that it returns ends the turn; make
@@ -88,14 +88,13 @@ type Retry struct {
 //	Attempt  attempt.started … attempt.ended     one request to the model, within a turn
 //	Call     call.started … item.ended           one tool call, within a turn
 //
-// Output is called at most once for each attempt, between its start and its end. It
-// receives the first event with output of the model: an item.delta, or the item.started
-// of a tool call. Its context is the one that Attempt returned.
+// Output is called at most once for each attempt, between its start and its end. It receives the
+// first event with output of the model: an item.delta, or the item.started of a tool call. Its
+// context is the context that Attempt returned.
 //
-// The contexts of attempts and calls are derived from the context of their turn. The
-// provider and its HTTP client receive the context of an attempt; the tool receives the
-// context of a call. A function must derive its context from the one that it receives;
-// any other context is ignored.
+// The contexts of attempts and calls are derived from the context of their turn. The provider and
+// its HTTP client receive the context of an attempt; the tool receives the context of a call. A
+// function must derive its context from the context that it receives; any other context is ignored.
 //
 // The events have the ids of session, turn, attempt and item, and times. Their data has
 // provider and model ([event.TurnStarted], [event.AttemptStarted]), usage, stop reason
@@ -116,9 +115,9 @@ type Observer struct {
 	Call func(ctx context.Context, tool string, started event.Event) (context.Context, func(ended event.Event))
 }
 
-// Hook is a command that runs when something happens in a session, in the form of
-// Claude Code: it reads JSON, and its exit code and output decide what happens next.
-// See docs/hooks.md. A blocking hook (see [event.HookEvent]) that fails denies.
+// Hook is a command that runs at an event of a session, in the form of Claude Code: it reads JSON,
+// and its exit code and output decide what happens next. See docs/hooks.md. A blocking hook (see
+// [event.HookEvent]) that fails denies.
 type Hook struct {
 	Event event.HookEvent
 	// Matcher selects tools, triggers or sources in the form of Claude Code: names with
