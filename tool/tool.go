@@ -63,7 +63,7 @@ type Call struct {
 	// or fails; other tools ignore it.
 	Sandbox event.Sandbox
 	// Secrets selects the secrets that its processes receive; a tool that starts processes
-	// withholds the others, or fails.
+	// withholds other secrets, or fails.
 	Secrets event.Secrets
 	// Starts are the names of the programs that the call can start because it was allowed;
 	// see [Starter].

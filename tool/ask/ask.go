@@ -32,9 +32,8 @@ type Detail struct {
 // maxOptions bounds the options of a question: each has a digit as its key.
 const maxOptions = 9
 
-// schema is the one of Claude Code's AskUserQuestion, with a default and with free text. The
-// items allow more properties: models that were trained on Codex's request_user_input give
-// an id.
+// schema is the schema of Claude Code's AskUserQuestion, with a default and with free text. The
+// items allow more properties: models that were trained on Codex's request_user_input give an id.
 var schema = sync.OnceValue(func() tool.Option {
 	return tool.WithSchema(`{
 	"type": "object",

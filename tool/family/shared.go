@@ -18,7 +18,7 @@ type sharedTexts struct {
 	made map[[2]string][]byte
 }
 
-// of returns what build makes of a text in a form. It is made once.
+// of returns the result of build for a text in a form. It is made once.
 func (s *sharedTexts) of(form string, text []byte, build func() []byte) []byte {
 	if len(text) > maxSharedText {
 		return build()

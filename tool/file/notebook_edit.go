@@ -295,7 +295,7 @@ func (w *sourceWriter) add(text string) {
 	}
 }
 
-// end ends the open string; next separates it from the one that follows. An empty string is left
+// end ends the open string; next separates it from the following string. An empty string is left
 // out unless it is kept.
 func (w *sourceWriter) end(next []byte, keep bool) {
 	if keep || len(w.open) > 0 {

@@ -60,7 +60,7 @@ ValueError: no
 	w.ok("edit", args{"path": "b.ipynb", "old_string": `"x"`, "new_string": `"y"`})
 }
 
-// What is not a notebook is read as text, and a hostile one is bounded.
+// A file that is not a notebook is read as text, and a hostile one is bounded.
 func TestReadNotebookOfAnotherForm(t *testing.T) {
 	w := newFixture(t)
 	for _, content := range []string{

@@ -96,7 +96,7 @@ func (s *server) checks(ctx context.Context, edits []Edit) (isComplete bool, err
 	return s.settled(ctx, wanted, after, maxWorking)
 }
 
-// withUndelivered returns the edits that a new server judges: those whose errors the model has not
+// withUndelivered returns the edits that a new server judges: edits whose errors the model has not
 // received, each from its first text to its last one.
 func (s *server) withUndelivered(edits []Edit) (all []Edit) {
 	for _, path := range slices.Sorted(maps.Keys(s.undelivered)) {
@@ -135,8 +135,8 @@ func (s *server) baseline(ctx context.Context, edits []Edit) (isComplete bool, e
 	return isComplete, nil
 }
 
-// follow tells the server which files changed since the last job, and forgets texts that
-// are no longer what is on disk.
+// follow sends the server the files that changed since the last job, and forgets texts that differ
+// from the files on disk.
 func (s *server) follow(ctx context.Context, edits []Edit) error {
 	now, isComplete := scan(s.config.Dir, &s.language)
 	events := compare(s.disk, now, isComplete)
@@ -250,7 +250,7 @@ func count(found []finding) map[errorKey]int {
 	return counts
 }
 
-// note describes the errors that are not known, those in edited files first.
+// note describes the errors that are not known, errors in edited files first.
 func (s *server) note(found []finding, edits []Edit) string {
 	edited := map[string]bool{}
 	for _, e := range edits {

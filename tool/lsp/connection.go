@@ -23,8 +23,8 @@ const (
 	startTimeout = 30 * time.Second
 	// writeTimeout bounds a server's time to read a message.
 	writeTimeout = 30 * time.Second
-	// exitDelay is a server's time to exit after its streams ended, and the time in which what it
-	// wrote before its exit arrives.
+	// exitDelay bounds the time until a server exits after its streams ended, and until its last
+	// output arrives.
 	exitDelay = time.Second
 	// endTimeout bounds the wait for the end of a server's processes.
 	endTimeout = 5 * time.Second
@@ -41,7 +41,7 @@ type connection struct {
 	cut       context.CancelFunc // ends the connection
 	complaint proc.Tail
 	drained   chan struct{} // closed when no process is left
-	sent      int           // messages about files, with the one that ends the start; only the owner uses it
+	sent      int           // messages about files, including the message that ends the start; only the owner uses it
 	survivors []string      // valid after drained is closed
 
 	mu  sync.Mutex // guards why
@@ -115,7 +115,7 @@ func (c *connection) keep(life context.Context, out *io.PipeReader, in *io.PipeW
 func (c *connection) exited() {
 	ctx, cancel := context.WithTimeout(context.Background(), exitDelay)
 	defer cancel()
-	exit, err := c.process.Wait(ctx) // also for what the server wrote
+	exit, err := c.process.Wait(ctx) // also for the server's last output
 	if err != nil {
 		exit = c.process.Exit()
 	}
@@ -183,7 +183,7 @@ func (c *connection) initialize(ctx context.Context, config *Config, l Language)
 	return c.notify(ctx, "initialized", map[string]any{})
 }
 
-// notify sends a message for which a server reports its work: one about files, or the one
+// notify sends a message for which a server reports its work: a message about files, or the message
 // that ends the start.
 func (c *connection) notify(ctx context.Context, method string, params any) error {
 	c.sent++

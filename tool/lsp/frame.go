@@ -24,7 +24,7 @@ const (
 type unframer struct {
 	in   *bufio.Reader
 	rest []byte      // of the current line
-	fail func(error) // receives what is wrong with the server's output
+	fail func(error) // receives errors of the server's output
 }
 
 // Read implements [io.Reader].
@@ -50,7 +50,7 @@ func (u *unframer) next() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body bytes.Buffer // grows with what arrives, not with what is announced
+	var body bytes.Buffer // grows with the received bytes, not with the announced length
 	if n, err := io.CopyN(&body, u.in, int64(size)); err != nil {
 		return nil, fmt.Errorf("the server's output ended within a message, after %d of %d bytes", n, size)
 	}

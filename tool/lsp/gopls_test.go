@@ -57,7 +57,7 @@ func (s session) write(t *testing.T, name, text string) {
 	}
 }
 
-// The real gopls reports errors of an edit in other packages, and finds what uses a name.
+// The real gopls reports errors of an edit in other packages, and finds the uses of a name.
 func TestGopls(t *testing.T) {
 	s, isInstalled := gopls(t)
 	if !isInstalled {

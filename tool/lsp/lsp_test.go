@@ -19,7 +19,7 @@ import (
 	"github.com/settle-agent/settle/tool/lsp"
 )
 
-// patience bounds what must happen; nothing waits for it.
+// patience bounds the wait for an event; no test waits that long.
 const patience = time.Minute
 
 // session has the fake server for Go files, in a mode.
@@ -83,7 +83,7 @@ func openOf(t *testing.T, server, mode string, timeout time.Duration) session {
 	return session{s, dir, &starts, &now}
 }
 
-// edit writes a file and returns what the server says about it.
+// edit writes a file and returns the server's report about it.
 func (s session) edit(t *testing.T, name, before, after string) string {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -424,7 +424,7 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// Symbols of the project come before those of libraries, which can have thousands.
+// Symbols of the project come before symbols of libraries, which can have thousands.
 func TestToolPrefersSymbolsOfProject(t *testing.T) {
 	s := open(t, "libraries", patience)
 	s.edit(t, "a.go", "", "func Add()\n")

@@ -55,7 +55,7 @@ type publication struct {
 	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
-// progress says that a server begins, continues or ends some work.
+// progress reports that a server begins, continues or ends some work.
 type progress struct {
 	Token json.RawMessage `json:"token"`
 	Value struct {

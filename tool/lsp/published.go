@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of what a server can publish.
+// Bounds of the messages that a server can publish.
 const (
 	maxFiles     = 5000
 	maxErrors    = 200 // of a file

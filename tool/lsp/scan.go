@@ -21,13 +21,13 @@ const (
 	fileDeleted = 3
 )
 
-// fileEvent tells a server that a file changed on disk.
+// fileEvent notifies a server that a file changed on disk.
 type fileEvent struct {
 	URI  string `json:"uri"`
 	Type int    `json:"type"`
 }
 
-// stamp is what a scan compares of a file.
+// stamp is the size in bytes and the modification time of a file, by which a scan finds changes.
 type stamp struct {
 	size     int64
 	modified int64
@@ -40,7 +40,7 @@ func scan(dir string, l *Language) (files map[string]stamp, isComplete bool) {
 	n, end := 0, time.Now().Add(scanTimeout)
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is not compared
+			return nil //nolint:nilerr // files that cannot be read are not compared
 		}
 		if n++; n > maxScanned || n%256 == 0 && time.Now().After(end) {
 			isComplete = false
@@ -61,8 +61,7 @@ func scan(dir string, l *Language) (files map[string]stamp, isComplete bool) {
 	return files, isComplete
 }
 
-// compare returns what changed between two scans. A scan that reached a bound proves no
-// deletion.
+// compare returns the changes between two scans. A scan that reached a bound proves no deletion.
 func compare(before, after map[string]stamp, isComplete bool) (events []fileEvent) {
 	for path, now := range after {
 		switch then, known := before[path]; {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxFailures is how often a server is started again in a session after it failed.
+	// maxFailures is the number of failures in a session after which a server is not started again.
 	maxFailures = 3
 	// maxJobs bounds the work that a slow server has before it.
 	maxJobs = 16
@@ -49,7 +49,7 @@ type server struct {
 	left        error // processes that did not end; valid after the owner has ended
 
 	mu    sync.Mutex // guards the fields below
-	doing string     // what the owner does, for a note
+	doing string     // current work of the owner, for a note
 	since time.Time
 	late  bool  // the last check had no answer in time
 	panic error // a defect of settle's own
@@ -66,7 +66,7 @@ type job struct {
 	ctx    context.Context //nolint:containedctx // its caller's
 	edits  []Edit
 	query  func(ctx context.Context, s *server) (string, error) // nil for a check
-	answer chan answer                                          // received by the caller, or by nobody
+	answer chan answer                                          // the caller receives it, or no goroutine does
 }
 
 type answer struct {
@@ -127,7 +127,8 @@ func (s *server) setLate(late bool) {
 	s.late = late
 }
 
-// busy says what the owner does.
+// busy returns, in parentheses, the panic of the owner goroutine or its current work with the
+// duration; "" if the owner is idle.
 func (s *server) busy() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +249,7 @@ func (s *server) failed(why error) {
 	s.config.Logger.Warn("a language server failed", slog.String("server", s.language.Name), slog.Any("error", why))
 }
 
-// failedNote says what happens next.
+// failedNote returns the failure, and whether the server starts again.
 func (s *server) failedNote() error {
 	reason := strings.TrimSpace(s.failure.Error())
 	if s.failures >= maxFailures {

@@ -123,8 +123,8 @@ func (s *Servers) languageOf(path string) (Language, bool) {
 	return s.config.Languages[at], true
 }
 
-// Check returns what the servers say about edits: new errors, that there are none, or why
-// it is not known. It is empty for files without a server, and waits at most for the
+// Check returns the servers' report about edits: the new errors, that there are none, or the reason
+// why they are not known. It is empty for files without a server, and waits at most for the
 // timeout, or until ctx ends.
 func (s *Servers) Check(ctx context.Context, edits []Edit) string {
 	if s == nil || s.config.Timeout <= 0 {

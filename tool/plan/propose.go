@@ -99,8 +99,8 @@ const (
 	changedWords = "The user wants a different plan; plan mode is still on. They said: "
 )
 
-// Refused is what the model receives about a plan that the person did not accept: a message
-// says what to change.
+// Refused returns the model's text for a plan that the person did not accept: message has the
+// requested changes, and is empty if the person rejected the plan.
 func Refused(message string) string {
 	if message == "" {
 		return rejectedWords

@@ -97,9 +97,9 @@ func (c *collector) endFile() {
 	}
 }
 
-// skips reports whether a file of a directory is not searched, and records its name: with
-// or without a match, because a match would show what the file contains. Such a file has
-// the name of a secret, or several names, of which no decision was about all.
+// skips reports whether a file of a directory is not searched, and records its name: with or
+// without a match, because a match would show the content of the file. Such a file has the name of
+// a secret, or several names that no single decision covered.
 func (c *collector) skips(path string, shared bool) bool {
 	if !shared && (c.private == nil || !c.private(path)) {
 		return false

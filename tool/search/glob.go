@@ -175,7 +175,7 @@ func (n *newestFiles) add(e entry) {
 	}
 }
 
-// trim sorts the files, newest first and then by name, and drops those over the limit.
+// trim sorts the files, newest first and then by name, and drops files over the limit.
 func (n *newestFiles) trim() {
 	slices.SortFunc(n.files, func(a, b *foundFile) int {
 		if c := b.at.Compare(a.at); c != 0 {

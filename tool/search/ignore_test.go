@@ -42,7 +42,7 @@ func walked(t interface {
 	return files
 }
 
-// gitFiles returns what git would add.
+// gitFiles returns the files that git would add.
 func gitFiles(t interface{ Fatal(...any) }, dir string) []string {
 	var files []string
 	for _, name := range strings.Split(git(t, dir, "ls-files", "--others", "--exclude-standard", "-z"), "\x00") {

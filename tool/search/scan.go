@@ -140,7 +140,7 @@ func (s *scanner) eachLine(ctx context.Context, path string) error {
 		}
 		text, err := s.next()
 		if err != nil {
-			return nil //nolint:nilerr // The end, or what cannot be read.
+			return nil //nolint:nilerr // The end, or a file that cannot be read.
 		}
 		f := found{path: path, number: number, text: text, match: s.re.Match(text)}
 		switch {

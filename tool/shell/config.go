@@ -64,8 +64,8 @@ type Config struct {
 	// Inspect requests a report about every sandboxed command from the machine, and not
 	// only about failed ones, because there is a proxy or because files are compared.
 	Inspect bool
-	// Outside offers calls that request to run outside the sandbox. The policy decides
-	// about them. Unasked says instead that nobody is asked to let a command run outside.
+	// Outside offers calls that request to run outside the sandbox. The policy decides about them.
+	// Unasked states instead that no person can let a command run outside.
 	Outside, Unasked bool
 	// Asks, if set, reports whether the mode in force asks a person about commands.
 	Asks func() bool
@@ -110,8 +110,7 @@ type Sandbox struct {
 	// Read are readable files and folders, Write writable folders, absolute.
 	Read, Write []string
 	// Network is "on" for the user's network, "proxy" for the hosts of the Config, and none
-	// otherwise; Apart gives the command an own, empty network. It requires what View
-	// requires.
+	// otherwise; Apart gives the command an own, empty network. It has the requirements of View.
 	Network string
 	Apart   bool
 	// View gives the command an own view of the files, in which it cannot change the paths
@@ -122,8 +121,8 @@ type Sandbox struct {
 	Pinned []string
 	// OwnProcesses hides all processes except the command's own.
 	OwnProcesses bool
-	// Hide are files and folders in Read and Write, absolute and without links, that the
-	// command cannot open. Contents are what it reads instead of some of them.
+	// Hide are files and folders in Read and Write, absolute and without links, that the command
+	// cannot open. Contents has, for some of them, the content that the command reads instead.
 	Hide     []string
 	Contents map[string][]byte
 	// Env is its additional environment.

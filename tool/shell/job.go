@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/tool"
 )
 
-// startDelay is how long a background call waits for an early failure of the command, such
-// as a server whose port is taken.
+// startDelay is the wait of a background call for an early failure of the command, such as a server
+// whose port is taken.
 const startDelay = 500 * time.Millisecond
 
 // Job is a process of the session that outlives its call.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// progressDelay is how long output is gathered before it is passed on.
+	// progressDelay is the time for which output is gathered before it is passed on.
 	progressDelay = 50 * time.Millisecond
 	// progressChunk is the size of gathered output that is passed on without a delay.
 	progressChunk = 8 << 10

@@ -159,7 +159,7 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	return result, nil
 }
 
-// denied describes what the sandbox denied the command, as far as its output shows.
+// denied describes the sandbox's denials for the command, as far as its output shows them.
 func (r *run) denied(ctx context.Context, result tool.Result) string {
 	if !r.call.Sandbox.On() {
 		return ""
@@ -219,7 +219,7 @@ func (r *run) denial(ctx context.Context, output executor.Output) (d executor.De
 	return d
 }
 
-// refusal describes what the sandbox denied.
+// refusal describes the denials of the sandbox.
 func (r *run) refusal(d executor.Denial) string {
 	var words, restored string
 	if len(d.Restored) > 0 {

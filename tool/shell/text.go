@@ -21,7 +21,7 @@ type folder struct {
 	escapes  bool // strip terminal escapes
 	escape   escapeState
 	seen     int64 // received bytes
-	unusable int64 // of those, bytes that are not text
+	unusable int64 // received bytes that are not text
 }
 
 // add returns the text that can no longer change.

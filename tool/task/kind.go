@@ -44,7 +44,7 @@ type Budget struct {
 // Name is the name by which a call requests the kind.
 func (k Kind) Name() string { return k.Source.Name }
 
-// All is the entry of Without that stands for all tools.
+// All is the entry of Without for all tools.
 const All = "*"
 
 // Allowed returns the tools of a list that the kind allows, in its order.

@@ -57,7 +57,7 @@ func titled(verb string) tool.Option {
 
 func (r reference) title(verb string) string { return strings.TrimSpace(verb + r.Task) }
 
-// title names the kind of agent, or the tool, and what the agent does.
+// title names the kind of agent, or the tool, and the agent's task.
 func (a Arguments) title() string {
 	if a.Description == "" && a.Agent == "" {
 		return Name
@@ -128,7 +128,7 @@ func (t tools) start(ctx context.Context, a Arguments) (tool.Result, error) {
 	}, nil
 }
 
-// order returns the order of a call: what it requests, and what its kind defines.
+// order returns the order of a call, from its arguments and from the definition of its kind.
 func (t tools) order(call tool.Call, a Arguments) (Order, error) {
 	o := Order{
 		Call: call.ID, Title: oneLine(a.Description), Prompt: a.Prompt, Model: a.Model, Tools: a.Tools,

@@ -94,7 +94,7 @@ func (s search) run(ctx context.Context, in searchArguments) (tool.Result, error
 	return tool.Result{Output: rendered(found), Detail: detail(query, found)}, nil
 }
 
-// told returns the model's result.
+// rendered returns the search result as the model receives it.
 func rendered(found tool.Found) string {
 	var b strings.Builder
 	text := strings.TrimSpace(found.Text)
