@@ -86,7 +86,7 @@ const OfferedColumns = "window, US dollars per million tokens (input / output), 
 func (o Offered) Columns() string {
 	window, cost, efforts := "", "", ""
 	if o.Window > 0 {
-		window = terminal.Tokens(int64(o.Window))
+		window = terminal.Window(o.Window)
 	}
 	if o.Price != nil {
 		cost = fmt.Sprintf("%g / %g", o.Price.Input, o.Price.Output)
@@ -126,7 +126,7 @@ func (o Options) OfferedBy(ctx context.Context, providers ...config.Provider) ([
 			entry, _ := table.Lookup(m.ID)
 			about := ""
 			if m.Window > 0 {
-				about = terminal.Tokens(int64(m.Window)) + " tokens"
+				about = terminal.Window(m.Window) + " tokens"
 			}
 			if offer.Known {
 				about = strings.TrimPrefix(about+", not asked", ", ")

@@ -1,6 +1,9 @@
 package terminal
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Count writes a number of things: "1 call", "2 calls".
 func Count(n int, what string) string {
@@ -30,4 +33,15 @@ func Tokens(n int64) string {
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// Window writes the size of a model's window, which is a round number: 8192, 200k, 1.05M.
+func Window(tokens int) string {
+	switch {
+	case tokens < 10_000:
+		return fmt.Sprint(tokens)
+	case tokens < 1_000_000:
+		return fmt.Sprintf("%dk", (tokens+500)/1000)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(tokens)/1e6), "0"), ".0") + "M"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/listing"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/config"
 )
 
@@ -53,17 +54,12 @@ func Models(to io.Writer, offers []assemble.Offer, chosen string) error {
 	return listing.Table(to, rows)
 }
 
-// tokens writes a number of tokens as people do: 200k, 1.05M.
+// tokens writes the size of a window.
 func tokens(n int) string {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return "-"
-	case n < 10_000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", (n+500)/1000)
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(n)/1e6), "0"), ".0") + "M"
+	return terminal.Window(n)
 }
 
 // Unanswered reports why a provider did not list its models, and which list replaces it.

@@ -164,7 +164,7 @@ func TestPickers(t *testing.T) {
 		}
 		p, code := newPerson(t, Options{Sessions: r})
 		p.types("/model\r")
-		p.sees("› a/one    200.0k  4 / 20  low to high", "  a/two", "Model: ")
+		p.sees("› a/one    200k  4 / 20  low to high", "  a/two", "Model: ")
 		p.types("thr")
 		p.misses("a/two")
 		p.types("\r")
