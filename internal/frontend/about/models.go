@@ -9,8 +9,8 @@ import (
 
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/listing"
-	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/config"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 // ErrUnanswered reports that a provider refused to list its models.
