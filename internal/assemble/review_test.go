@@ -245,7 +245,8 @@ func TestPermissionAndModeAcceptEachOther(t *testing.T) {
 		t.Errorf("the mode deny is %q, %v", m.Name, err)
 	}
 	r, err := config.Load(config.Input{
-		Dir: t.TempDir(), Flags: map[string]string{"permission": "read-only"}, Getenv: func(string) string { return "" },
+		Dir: t.TempDir(), Flags: map[string]string{"permission": "read-only"},
+		Getenv: func(string) string { return "" },
 	})
 	if err != nil || r.Permission != event.Deny {
 		t.Errorf("the permission read-only is %q, %v", r.Permission, err)

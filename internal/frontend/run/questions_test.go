@@ -34,8 +34,9 @@ func TestChoicesOfSingleCall(t *testing.T) {
 func TestAnswerLines(t *testing.T) {
 	for lines, want := range map[string]asker.Answer{
 		"1": {Verdict: event.Approved}, "3": {Verdict: event.Denied}, "no": {Verdict: event.Denied},
-		"i|use git": {Verdict: event.Denied, Message: "use git"}, "4 use git": {Verdict: event.Denied, Message: "use git"},
-		"i||5": {Verdict: event.Denied, Explain: true}, "what?|6": {Verdict: event.ApprovalAborted},
+		"i|use git": {Verdict: event.Denied, Message: "use git"},
+		"4 use git": {Verdict: event.Denied, Message: "use git"},
+		"i||5":      {Verdict: event.Denied, Explain: true}, "what?|6": {Verdict: event.ApprovalAborted},
 	} {
 		s, _ := drawing(t, 80)
 		q := question{person: &person{view: s}}

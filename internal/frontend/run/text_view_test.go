@@ -307,8 +307,8 @@ func TestCutLogIsReported(t *testing.T) {
 		kept    string
 		want    string
 	}{
-		{Options{Format: Plain}, "/data/s.torn-2", "settle: note: the session's log was damaged; the damaged end of its log " +
-			"(1200 bytes) was saved to /data/s.torn-2\n"},
+		{Options{Format: Plain}, "/data/s.torn-2", "settle: note: the session's log was damaged; the damaged end of its " +
+			"log (1200 bytes) was saved to /data/s.torn-2\n"},
 		{Options{Format: Plain}, "", ""},
 		{Options{Format: Plain, Volume: Quiet}, "/data/s.torn-2", ""},
 	} {

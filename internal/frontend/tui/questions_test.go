@@ -321,7 +321,9 @@ func TestPlainQuestionOfSingleCall(t *testing.T) {
 		if err := host.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, want := range []string{"1 allow once (y). 3 deny (n)", "This call can be allowed only once.", "allowed once"} {
+		for _, want := range []string{
+			"1 allow once (y). 3 deny (n)", "This call can be allowed only once.", "allowed once",
+		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, out.String())
 			}
