@@ -54,6 +54,7 @@ func byNameHere() map[string]string {
 		"internal/client/rewind/restore.go: ReadSnapshot":            "a directory that the user names",
 		"internal/client/rewind/restore.go: readManifest":            "a directory of the user or settle's own",
 		"internal/client/rewind/last.go: snapshots":                  ours,
+		"internal/client/rewind/last.go: snapshotsOf":                ours,
 		"internal/config/document.go: readOwned":                     users,
 		"internal/config/keep.go: Keep":                              users,
 		"internal/config/keep.go: keepKey":                           users,

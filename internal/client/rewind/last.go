@@ -35,7 +35,8 @@ type found struct {
 // snapshots returns the snapshots of a data directory, the last one first, and those that cannot
 // be read.
 func snapshots(dataDir string) (list []found, broken []*unreadableError) {
-	sessions, _ := os.ReadDir(filepath.Dir(settle.Store{Dir: dataDir}.OutputDir("session"))) // without it, there are none
+	dir := filepath.Dir(settle.Store{Dir: dataDir}.OutputDir("session"))
+	sessions, _ := os.ReadDir(dir) // without it, there are none
 	for _, session := range sessions {
 		some, unreadable := snapshotsOf(dataDir, session.Name())
 		list, broken = append(list, some...), append(broken, unreadable...)
