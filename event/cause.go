@@ -175,7 +175,7 @@ const (
 	NameRetryExhausted = "TerminalRetryExhaustedError"
 	// NameProvider: the provider refused the request; a retry would not help.
 	NameProvider = "ProviderError"
-	// NameHook: a hook refused the prompt of the turn.
+	// NameHook: a hook refused the input or the compaction of the turn.
 	NameHook = "HookError"
 	// NameJournal: the log could not be written; later events are in memory only.
 	NameJournal = "JournalError"

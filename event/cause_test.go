@@ -46,7 +46,7 @@ func TestFailureInACause(t *testing.T) {
 	}
 }
 
-// TestDurable: C4, C5, C19, the events that must be on disk before anything goes on.
+// TestDurable: C4, C5, C19, the events that must be on disk before Update returns.
 func TestDurable(t *testing.T) {
 	volatile := map[Kind]bool{
 		KindInterruptRequested: true, KindTurnStarted: true, KindAttemptStarted: true, KindAttemptEnded: true,

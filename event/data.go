@@ -456,7 +456,7 @@ type ApprovalRequested struct {
 	Once   bool   `json:"once,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
-	// Sandbox would confine the call's processes; empty for no sandbox.
+	// Sandbox is the sandbox that would confine the call's processes; empty for no sandbox.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Permission is "plan" in plan mode, else the permission in force; empty if that is not known.
 	Permission string `json:"permission,omitempty"`

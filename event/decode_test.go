@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuickDecode: the fast decoder reads settle's own form of all frequent events.
+// TestQuickDecode: the hand-written decoder reads settle's own form of every kind of event.
 func TestQuickDecode(t *testing.T) {
 	slow := map[Kind]bool{}
 	for _, e := range samples() {

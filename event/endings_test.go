@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSummary: the usage in the turn's terminal event.
+// TestSummary: the turn's terminal event has the numbers of its steps, attempts and calls, its
+// usage and its cost.
 func TestSummary(t *testing.T) {
 	s := newSession(t).attempt()
 	s.started(item1)

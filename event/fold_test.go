@@ -366,7 +366,7 @@ func TestFoldRefusesJobsAndChildren(t *testing.T) {
 	})
 }
 
-// TestFoldKeeps: the parts of the state that frontends, history and recovery read.
+// TestFoldKeeps: the state has the data that frontends, history and recovery read.
 func TestFoldKeeps(t *testing.T) {
 	s := newSession(t)
 	s.add(Event{By: "web", Data: InputAccepted{Input: "mine", Text: "also", Mode: Steer}})

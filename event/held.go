@@ -137,7 +137,7 @@ func (s State) Holds(t *Turn, i *Item) bool {
 
 // question returns the call's last question for a person if its answer did not come, or came too
 // late for the call to start; else nil. The request of a call that a policy denies has no text: no
-// client was asked, also if the host died before it wrote the denial.
+// client was asked, even if the host died before it wrote the denial.
 func (t *Turn) question(i *Item) (last *Approval) {
 	if i == nil || i.Started || i.Discarded || i.Status != ItemAborted || !i.Cause.ofHost() {
 		return nil

@@ -95,8 +95,8 @@ func checkHeld(t *rapid.T, s *session, turn *Turn, after State, c *Cause) {
 	}
 }
 
-// An interrupt covers the input that came before it even if its turn ended
-// without a word about that, as only a log that settle did not write says.
+// An interrupt covers the input that came before it even if the turn ended without an input.held
+// event for it. settle never writes such a log.
 func TestInputOfAnEarlierInterruptIsHeld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &session{tb: t}

@@ -97,7 +97,7 @@ func (v Verdict) Words() string { return termOf(AnswerTerms(), string(v)).Words 
 // Past is the verdict as an answer that was given: "allowed once".
 func (v Verdict) Past() string { return termOf(AnswerTerms(), string(v)).Past }
 
-// PermissionWords describe a permission mode: the calls that it asks about, and the treatment of
+// PermissionWords describes a permission mode: the calls that it asks about, and the treatment of
 // commands, which can be empty. asks begins with the mode's own words. confined is the sandbox of
 // the session's commands, nil if that is not known.
 func PermissionWords(mode string, confined *Confinement) (asks, commands string) {
@@ -125,7 +125,7 @@ func PermissionWords(mode string, confined *Confinement) (asks, commands string)
 	return mode, ""
 }
 
-// PermissionSentence is PermissionWords in one phrase, such as "asks before edits, commands
+// PermissionSentence returns PermissionWords in one phrase, such as "asks before edits, commands
 // sandboxed in this directory".
 func PermissionSentence(mode string, confined *Confinement) string {
 	asks, commands := PermissionWords(mode, confined)
@@ -135,7 +135,8 @@ func PermissionSentence(mode string, confined *Confinement) string {
 	return asks + ", " + commands
 }
 
-// Words state the sandbox of a session's commands; empty if none was asked for, or it is not known.
+// Words describes the sandbox of a session's commands; empty if none was requested, or if it is not
+// known.
 func (c *Confinement) Words() string {
 	switch {
 	case c == nil:
@@ -150,8 +151,8 @@ func (c *Confinement) Words() string {
 	return ""
 }
 
-// OneModeSentence is PermissionSentence for a session whose mode does not change: it also has the sandbox
-// that holds in this mode, and says if there is none.
+// OneModeSentence returns PermissionSentence for a session whose mode does not change. It also
+// names the sandbox in force, or states that there is none.
 func OneModeSentence(mode string, confined *Confinement) string {
 	words, sandbox := PermissionSentence(mode, confined), confined.Words()
 	if sandbox == "" || strings.HasSuffix(words, sandbox) || mode == string(Deny) {
@@ -160,7 +161,7 @@ func OneModeSentence(mode string, confined *Confinement) string {
 	return words + ", " + sandbox
 }
 
-// ModeEffect is PermissionSentence for a place that names the mode beside it.
+// ModeEffect returns PermissionSentence for a place that names the mode beside it.
 func ModeEffect(mode string, confined *Confinement) string {
 	return strings.TrimPrefix(PermissionSentence(mode, confined), ModeWords(mode)+", ")
 }
@@ -177,8 +178,8 @@ func (d ApprovalEnded) Past() string {
 	return d.Verdict.Past()
 }
 
-// ModeWords are a permission mode in words: "accept edits". The permission "deny" is the
-// mode "read-only".
+// ModeWords returns a permission mode in words: "accept edits". The permission "deny" is the mode
+// "read-only".
 func ModeWords(mode string) string {
 	if mode == string(Deny) {
 		mode = "read-only"
@@ -186,7 +187,7 @@ func ModeWords(mode string) string {
 	return termOf(ModeTerms(), mode).Words
 }
 
-// EndingWords describe an end in at most two words: "completed", "shut down". For an abort, the
+// EndingWords describes an end in at most two words: "completed", "shut down". For an abort, the
 // reason counts.
 func EndingWords(o Outcome, r Reason) string {
 	if o == Aborted && r != "" {
@@ -195,7 +196,7 @@ func EndingWords(o Outcome, r Reason) string {
 	return termOf(EndingTerms(), string(o)).Words
 }
 
-// Words describe the end of the child, with the message of its cause.
+// Words describes the end of the child, with the message of its cause.
 func (d ChildEnded) Words() string {
 	if d.Cause != nil {
 		return d.Cause.Error()

@@ -53,7 +53,7 @@ func valueOf(terms []Term, value string) (Term, bool) {
 	return Term{}, false
 }
 
-// The description of a mode begins with the mode's own words, so that nobody takes them for two
+// The description of a mode begins with the mode's own words, so that no reader takes them for two
 // modes.
 func TestPermissionWordsBeginWithTheMode(t *testing.T) {
 	sandboxed := &Confinement{Mode: Workspace}

@@ -286,7 +286,8 @@ func TestEveryMissingEvent(t *testing.T) {
 	}
 }
 
-// A repeated event is a violation, except deltas and requests.
+// A repeated event is a violation, except output of calls, requests of an interrupt, held inputs,
+// and events of unknown kinds.
 func TestEveryRepeatedEvent(t *testing.T) {
 	log := good()
 	harmless := []event.Kind{
@@ -343,7 +344,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// An event that cannot be encoded cannot be searched.
+// An event that cannot be encoded cannot be searched for secrets.
 func TestUnreadableEvents(t *testing.T) {
 	bad := item("i1", event.ItemEnded{Status: event.ItemCompleted, Content: event.Content{Type: event.Message, Text: "hi", Detail: []byte("{")}})
 	log := oneTurn(summary(1, 0), join(one(a1()), says("i1", "hi")[:2], []event.Event{bad, ended(event.Completed)})...).log()

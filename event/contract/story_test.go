@@ -114,7 +114,7 @@ func callEnds(id string, status event.Status, effects event.Effects) event.Event
 	return item(id, d)
 }
 
-// oneTurn is a whole session, with the given events between the turn's start and end.
+// oneTurn returns a whole session, with the given events between the turn's start and end.
 func oneTurn(sum event.Summary, middle ...event.Event) story {
 	s := append(begin(), middle...)
 	return append(s, turn("t1", event.TurnCompleted{Summary: sum}), closed())
