@@ -26,7 +26,7 @@ type Config struct {
 	// Prompt is the name of the model's system prompt among the session's prompts; "" means the
 	// prompt for all models.
 	Prompt string
-	// Timeouts bound the waits for the next part of a stream.
+	// Timeouts bound the waits for the parts of a stream, and a whole response.
 	Timeouts Timeouts
 	// Limiter is shared by sessions that use the same provider key. If it is nil, all sessions of
 	// the host with the same Provider share one.
@@ -73,9 +73,9 @@ type Traits struct {
 	RefusalSticks bool
 }
 
-// Timeouts bound the waits for the next part of a stream (C12). For each, 0 means the default and a
-// negative duration turns it off. Waiting for a tool or a person is outside all of them: no stream
-// is open then.
+// Timeouts bound the waits for the parts of a stream, and a whole response (C12). For each, 0 means
+// the default and a negative duration turns it off. Waiting for a tool or a person is outside all
+// of them: no stream is open then.
 type Timeouts struct {
 	// Header bounds the time until headers and the first progress: 10 minutes.
 	Header time.Duration

@@ -1,10 +1,10 @@
 // Package model is the boundary to language models: requests ([Request]), streamed responses
 // ([Chunk]), and errors ([Error]).
 //
-// A [Provider] has one method. Each wire format is a folder of its own: openai
-// (Responses), anthropic (Messages), chat (Chat Completions), gemini (streamGenerateContent), and script, a
-// model that follows a script. None of them retries, waits or decides when a
-// stream has stalled: that is the turn's.
+// A [Provider] has one method. Each wire format is a folder of its own: openai (Responses),
+// anthropic (Messages), chat (Chat Completions), gemini (streamGenerateContent), and script, a
+// model that follows a script. None of them retries, waits or decides when a stream has stalled:
+// the turn does.
 //
 //	Start ─► ( ItemStart ─► Delta* ─► ItemEnd )* ─► End      a response
 //	anything ─► error                                        a failure

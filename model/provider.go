@@ -37,8 +37,8 @@ type (
 	Tokens = event.Tokens
 )
 
-// NoCount in a [Usage] of a chunk is a count that the provider reported and that is
-// none: negative, not whole, no number. The turn estimates such a usage.
+// NoCount in a [Usage] of a chunk replaces a reported count that is not a number of tokens: it is
+// negative, not whole, or not a number. The turn estimates such a usage.
 const NoCount = -1
 
 // Gate is an optional interface of a Provider that bounds the number of concurrent requests. A turn

@@ -50,7 +50,7 @@ func opaque(kind string) bool {
 		strings.HasSuffix(kind, "_tool_result") && kind != "tool_result"
 }
 
-// MarshalJSON writes a raw block as it came.
+// MarshalJSON writes a raw block unchanged.
 func (b block) MarshalJSON() ([]byte, error) {
 	if b.raw != nil {
 		return b.raw, nil
@@ -74,9 +74,9 @@ func rawBlock(data string) []block {
 	return []block{b}
 }
 
-// paired returns the items without the API's own tool uses that have no result
-// and results that have no use, as of a response that was cut: it refuses them. So it
-// does stale searches for tools.
+// paired returns the items without three kinds that the API refuses: its own tool uses without a
+// result and results without a use, both from a response that was cut, and stale searches for
+// tools.
 func paired(items []model.Item, specs []model.ToolSpec) []model.Item {
 	seen := map[string]int{}
 	id := func(item model.Item) (string, bool) {

@@ -16,7 +16,7 @@ import (
 )
 
 // A search is a request with the API's own tool. The sources arrive beside the model's text about
-// them, also if the API pauses and if one of the searches fails.
+// them, even if the API pauses or one of the searches fails.
 func TestSearch(t *testing.T) {
 	server := &wiretest.Server{Body: wiretest.SSE(
 		`{"type":"message_start","message":{"id":"msg_1","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,

@@ -46,8 +46,8 @@ type Options struct {
 	// NoStreamUsage leaves out stream_options, for servers that refuse it.
 	// Usage is then known only where the server sends it unasked.
 	NoStreamUsage bool
-	// Dialect is one of [Dialects], for hosts that do not determine it: the requirements of the
-	// server beyond OpenAI's API.
+	// Dialect is one of [Dialects]: the requirements of the server beyond OpenAI's API. It is
+	// needed for hosts whose name does not determine the dialect.
 	Dialect string
 	// NoReasoningBack does not send reasoning back, for servers that refuse
 	// the field that they sent it in.

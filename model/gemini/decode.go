@@ -164,8 +164,8 @@ func (d *decoder) content(data []byte, emit transport.Emit) error {
 	return nil
 }
 
-// wirePart has the requested kinds of parts. Other parts, such as results of the API's own tools,
-// are ignored.
+// wirePart is a part with text, thinking or a call. Other parts, such as results of the API's own
+// tools, are ignored.
 type wirePart struct {
 	text, call []byte
 	thought    bool

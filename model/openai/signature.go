@@ -9,8 +9,7 @@ import (
 
 // opaque reports whether items of the type are kept and sent back unchanged: actions of the API
 // itself, such as a search. Reasoning before such an item is refused without it ("provided without
-// its required following item"). Items that wait for a client that can do what they ask are not
-// among them.
+// its required following item"). Items that request an action of the client are not opaque.
 func opaque(kind string) bool {
 	switch kind {
 	case "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",

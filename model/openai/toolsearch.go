@@ -93,8 +93,8 @@ func stale(items []model.Item, specs []model.ToolSpec) map[int]bool {
 	return out
 }
 
-// searchOf is the type of an item about a search for tools, and the names of the tools
-// and namespaces that were found; "" for other items.
+// searchOf returns the type of an item about a search for tools, and the names of the tools and
+// namespaces that were found; "" for other items.
 func searchOf(it *model.Item) (kind string, found []string) {
 	if it.Role != model.Reasoning || it.Signature == nil || it.Signature.Format != event.SignatureItem ||
 		!strings.Contains(it.Signature.Data, `"tool_search_`) {

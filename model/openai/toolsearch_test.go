@@ -155,7 +155,7 @@ func TestSearchIsKept(t *testing.T) {
 		`{"type":"response.output_item.done","output_index":1,"item":`+searchOutput+`}`,
 		`{"type":"response.output_item.added","output_index":2,"item":{"id":"fc_1","type":"function_call","arguments":"","call_id":"call_1","name":"met__weather","namespace":"met"}}`,
 		`{"type":"response.output_item.done","output_index":2,"item":{"id":"fc_1","type":"function_call","arguments":"{}","call_id":"call_1","name":"met__weather","namespace":"met"}}`,
-		// A search that a client would have to make: nobody requested it.
+		// A search that the client would have to make: settle did not request it.
 		`{"type":"response.output_item.done","output_index":3,"item":{"id":"tsc_2","type":"tool_search_call","status":"completed","arguments":{},"call_id":"call_2","execution":"client"}}`,
 		`{"type":"response.completed","response":{"id":"resp_1"}}`,
 	)

@@ -91,8 +91,8 @@ func ParseDetail(body []byte) Detail {
 // bytes.
 const maxMessage = 300
 
-// beginning returns how the message begins in an answer that was too long to
-// be read whole: some servers say back all that they were sent.
+// beginning returns the beginning of the message in a response that was too long to be read
+// completely: some servers send the whole request back.
 func beginning(text string) string {
 	for _, key := range []string{`"message":`, `"msg":`, `"detail":`} {
 		_, rest, _ := strings.Cut(text, key)
@@ -196,8 +196,8 @@ func aboutRequest(status int) bool {
 	return false
 }
 
-// codeKind knows the codes and types of OpenAI, Azure, Anthropic, llama.cpp
-// and LiteLLM that say more than a status does.
+// codeKind returns the kind of an error by the codes and types of OpenAI, Azure, Anthropic,
+// llama.cpp and LiteLLM that are more precise than a status.
 func codeKind(code string) (model.ErrorKind, bool) {
 	switch strings.ToLower(code) {
 	case "context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror",
@@ -225,8 +225,7 @@ func codeKind(code string) (model.ErrorKind, bool) {
 	return "", false
 }
 
-// StreamKind is the kind of an error that arrived within a stream, where there
-// is no status to go by.
+// StreamKind returns the kind of an error that arrived within a stream, which has no HTTP status.
 func (d Detail) StreamKind() model.ErrorKind {
 	if kind, ok := d.Kind(d.streamStatus()); ok {
 		return kind
@@ -269,7 +268,7 @@ func (d Detail) streamStatus() int {
 	return 0
 }
 
-// StreamError is the error for one that arrived within a stream.
+// StreamError returns the error for a Detail that arrived within a stream.
 func (d Detail) StreamError() *model.Error {
 	fault := model.NewError(d.StreamKind(), "%s", d.Message)
 	if d.Message == "" {

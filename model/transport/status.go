@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxErrorBody is the number of bytes of an error response that are read.
+	// maxErrorBody bounds the part of an error response that is read, in bytes.
 	maxErrorBody = 4 << 10
-	// errorBodyTimeout bounds reading it; the part that has arrived until then is kept.
+	// errorBodyTimeout bounds the time of reading this part; bytes that arrived before are kept.
 	errorBodyTimeout = 5 * time.Second
 )
 
