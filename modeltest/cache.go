@@ -24,15 +24,15 @@ type digest [sha256.Size]byte
 // cacheEntry is a prefix that was written.
 type cacheEntry struct {
 	written, used time.Time
-	idle          time.Duration // the entry expires when it was not used for so long
-	most          time.Duration // or so long after it was written; 0 means never
+	idle          time.Duration // the entry expires after this time without use
+	most          time.Duration // it expires this time after its writing; 0 means never
 }
 
 func (e *cacheEntry) alive(at time.Time) bool {
 	return e != nil && at.Sub(e.used) < e.idle && (e.most == 0 || at.Sub(e.written) < e.most)
 }
 
-// read reports whether the prefix is there, and that it was used.
+// read reports whether the prefix is in the cache, and records its use.
 func (c *caches) read(d digest, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *caches) read(d digest, at time.Time) bool {
 	return true
 }
 
-// write adds prefixes. Existing prefixes live on.
+// write adds prefixes, and extends the lives of existing ones.
 func (c *caches) write(list []cacheWrite, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func lifeOf(raw json.RawMessage) time.Duration {
 	return 5 * time.Minute
 }
 
-// lifeOfGPT is the same for a breakpoint of OpenAI's.
+// lifeOfGPT returns the same for a breakpoint of OpenAI.
 func lifeOfGPT(raw json.RawMessage) time.Duration {
 	if !isObject(raw) {
 		return 0

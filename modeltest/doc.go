@@ -21,8 +21,8 @@
 //	ended: sent | fault | client (it closed the connection) | close (the server did)
 //
 // Read server.go and scenario.go first. scenario.go, script.go and fault.go decide the content of a
-// turn and its faults, the files named check whether a request is valid, and the file of each wire
-// format the bytes of a response.
+// turn and its faults. The files named check decide whether a request is valid. The file of each
+// wire format makes the bytes of a response.
 //
 //	server.go, handler.go  addresses, the journey of a request; pipe.go: without a network
 //	scenario.go, script.go turns of a scenario, and which one a request takes; parse.go: the file

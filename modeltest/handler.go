@@ -38,7 +38,7 @@ type wireRequest struct {
 	} `json:"stream_options"`
 	Include []string          `json:"include"`
 	Tools   []json.RawMessage `json:"tools"`
-	// ReturnTokenIDs and Logprobs are extensions of vLLM.
+	// ReturnTokenIDs is an extension of vLLM; Logprobs is a field of Chat Completions.
 	ReturnTokenIDs bool `json:"return_token_ids"`
 	Logprobs       bool `json:"logprobs"`
 }

@@ -11,7 +11,7 @@ type issued struct {
 	// thought has the tool_use ids that came with a thinking block before them.
 	thought map[string]bool
 	// followed has the item that followed each reasoning item, by the id of the reasoning item;
-	// needs is the inverse map. Only Responses uses both.
+	// needs is the inverse map. Only Responses requests and responses use the two maps.
 	followed map[string]follower
 	needs    map[string]string
 	// reasoned has the ids of all reasoning items.

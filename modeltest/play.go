@@ -23,7 +23,7 @@ type player struct {
 	use    *cacheUse
 }
 
-// contentType of a stream.
+// eventStream is the Content-Type of a stream.
 const eventStream = "text/event-stream; charset=utf-8"
 
 // play sends the response and returns nil when all of it has been sent.

@@ -31,7 +31,7 @@ type Ended string
 const (
 	// EndedOpen: not yet.
 	EndedOpen Ended = ""
-	// EndedSent: all that was scripted has been sent.
+	// EndedSent: the whole scripted response has been sent.
 	EndedSent Ended = "sent"
 	// EndedByFault: a fault ended it before that.
 	EndedByFault Ended = "fault"

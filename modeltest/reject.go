@@ -63,7 +63,7 @@ func (e *apiError) overflow() bool {
 		strings.HasPrefix(e.Message, "input length and")
 }
 
-// conversation is the part of a request that a history makes.
+// conversation is the part of a request that the history of a session produces.
 type conversation struct {
 	raw                      []byte
 	items                    int

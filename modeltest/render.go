@@ -41,15 +41,16 @@ type rendering struct {
 	model   string
 	dialect Dialect
 	account account
-	// provider is whose ids, reasoning and signatures the response has; "" for OpenAI's.
+	// provider names the provider whose ids, reasoning and signatures the response has; "" for
+	// OpenAI.
 	provider string
 	// Options of the request.
 	usageWanted                  bool            // stream_options.include_usage
-	tokensWanted, logprobsWanted bool            // return_token_ids and logprobs, vLLM's
+	tokensWanted, logprobsWanted bool            // return_token_ids (vLLM) and logprobs
 	signatureWanted              bool            // include: reasoning.encrypted_content
 	custom                       map[string]bool // names of custom tools
 	deferred                     map[string]*deferredTool
-	searches                     map[int]string // items of a search, by number
+	searches                     map[int]string // searchCall or searchOutput of the items of searches, by index
 	quirks                       map[FaultKind]bool
 	calls                        int // calls rendered so far
 	sequence                     int // events rendered so far

@@ -18,8 +18,8 @@ type Rules struct {
 	// the signed reasoning of any other, as providers do. See also
 	// [Server.SetAccount].
 	Account string `json:"account,omitempty"`
-	// Provider, if set, is one whose further rules hold too: see [ProviderRules].
-	// Its answers have the ids, reasoning and signatures of that provider's.
+	// Provider, if set, names a provider whose further rules apply too: see [ProviderRules].
+	// Responses have the ids, reasoning and signatures of this provider.
 	Provider string `json:"provider,omitempty"`
 	// Flagged are words that are against the provider's policy: a request that
 	// has one anywhere is refused, by Messages within the response, and plays no
@@ -43,7 +43,7 @@ type Rules struct {
 	// AllowRepeatedRoles accepts two user or two assistant messages in a row,
 	// as the newest Messages API does, which joins them.
 	AllowRepeatedRoles bool `json:"allow_repeated_roles,omitempty"`
-	// AllowEmptyText accepts empty text where a provider is known to.
+	// AllowEmptyText accepts empty text in the places where a provider is known to accept it.
 	AllowEmptyText bool `json:"allow_empty_text,omitempty"`
 }
 

@@ -71,8 +71,8 @@ const (
 	searchOutput = "output"
 )
 
-// deferredTool is one of a request, and the namespace that it is in. The recordings have
-// functions outside of any in one of their own.
+// deferredTool is a deferred tool of a request, with its namespace. As in recordings, a function
+// outside of any namespace has one of its own.
 type deferredTool struct {
 	namespace string
 	found     json.RawMessage // as the search gives it

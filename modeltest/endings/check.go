@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Record is one line of a log. One of Start, End and Interrupt is set: the id of
-// the thing that starts, has ended or is asked to end.
+// Record is one line of a log. One of Start, End and Interrupt is set: the id of the thing that
+// starts, has ended or is interrupted.
 type Record struct {
 	Start string `json:"start,omitempty"`
 	// Kind is the kind of the started thing: turn, attempt, call, approval, process, or any word.

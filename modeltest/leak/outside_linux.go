@@ -13,7 +13,8 @@ import (
 // markVar is in the environment of the processes that are counted.
 const markVar = "MODELTEST_LEAK"
 
-// outside holds the process's descriptors and child processes at one time.
+// outside holds the descriptors of the process, its children and the processes with its mark, at
+// one time.
 type outside struct {
 	descriptors map[string]string // target of each descriptor
 	processes   map[string]string // command of each process, by PID
