@@ -89,7 +89,7 @@ func (p *reader) value() string {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return p.text[begin:p.at] // the end of a number, true, false or null
+				return p.text[begin:p.at] // the bracket is of the container of a number, true, false or null
 			}
 			if depth--; depth == 0 {
 				p.at++

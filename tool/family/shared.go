@@ -18,7 +18,8 @@ type sharedTexts struct {
 	made map[[2]string][]byte
 }
 
-// of returns the result of build for a text in a form. It is made once.
+// of returns the result of build for a text in a form. It stores the result, except for texts
+// longer than maxSharedText.
 func (s *sharedTexts) of(form string, text []byte, build func() []byte) []byte {
 	if len(text) > maxSharedText {
 		return build()

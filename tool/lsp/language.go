@@ -24,7 +24,8 @@ type Language struct {
 	Env []string
 	// Options are the server's initialization options.
 	Options map[string]any
-	// Quiet is the time without a published message after which the server has finished.
+	// Quiet is the time without a published message after which settle assumes that the server has
+	// finished.
 	Quiet time.Duration
 	// Work begins the titles of the work that the server reports for its start and for each
 	// message about files: its errors are complete when all of it has ended. A server without

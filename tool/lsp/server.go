@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// maxFailures is the number of failures in a session after which a server is not started again.
+	// maxFailures is the number of failures in a row after which a server is not started again in a
+	// session.
 	maxFailures = 3
 	// maxJobs bounds the work that a slow server has before it.
 	maxJobs = 16
@@ -66,7 +67,7 @@ type job struct {
 	ctx    context.Context //nolint:containedctx // its caller's
 	edits  []Edit
 	query  func(ctx context.Context, s *server) (string, error) // nil for a check
-	answer chan answer                                          // the caller receives it, or no goroutine does
+	answer chan answer                                          // a caller that has given up does not receive it
 }
 
 type answer struct {

@@ -19,7 +19,7 @@ import (
 const (
 	// maxForms bounds a server's forms in one call.
 	maxForms = 16
-	// maxQuestion bounds a form in bytes. It exceeds the bounds of frontends.
+	// maxQuestion bounds the message of a form in bytes. It exceeds the bounds of frontends.
 	maxQuestion = 128 << 10
 )
 

@@ -112,7 +112,7 @@ func (c Config) privateBelow(at disk.Place) func(path string) bool {
 	}
 }
 
-// query is a search: the pattern, and the files.
+// query is a search: the pattern, and the files to search.
 type query struct {
 	re *regexp.Regexp
 	// lines is re for many lines at once; it can match too much, never too little. Nil if

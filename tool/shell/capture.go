@@ -26,7 +26,7 @@ type capture struct {
 	path    string
 	failure error // of the file; the command continues without it
 	raw     int64 // received bytes, after masking
-	stored  int64 // received bytes in the file
+	stored  int64 // bytes of the output that are in the file
 	changed chan struct{}
 }
 

@@ -110,7 +110,8 @@ type Sandbox struct {
 	// Read are readable files and folders, Write writable folders, absolute.
 	Read, Write []string
 	// Network is "on" for the user's network, "proxy" for the hosts of the Config, and none
-	// otherwise; Apart gives the command an own, empty network. It has the requirements of View.
+	// otherwise. Apart gives the command its own, empty network; like View, it requires user
+	// namespaces, or a user who can mount.
 	Network string
 	Apart   bool
 	// View gives the command an own view of the files, in which it cannot change the paths
