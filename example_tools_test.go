@@ -70,7 +70,7 @@ func toolbox(info settle.SessionInfo) (settle.Toolbox, error) {
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, // all that commands see
 		Mask:     func() shell.Masker { return info.Mask() },                         // of the session's secrets
 		SpoolDir: info.OutputDir,                                                     // whole outputs, and jobs' logs
-		Marker:   info.Marker,                                                        // for killed programs
+		Marker:   info.Marker,                                                        // identifies its processes
 		Lock:     info.Lock,                                                          // supervisors keep the session locked until all is cleaned up
 		Registry: info.Jobs,                                                          // jobs are in the session's log
 	})

@@ -120,7 +120,7 @@ func (s *Session) setStricterJudge(c SessionConfig) (err error) {
 }
 
 // runsHeldCall reports whether a held call can run: one that waits for a verdict, or for the turn
-// that runs it. It is compared with the approved call, also if every call is allowed.
+// that runs it. settle compares such a call with the approved call, even if every call is allowed.
 func runsHeldCall(log *journal.Log) (runs bool) {
 	log.View(func(state event.State) {
 		runs = len(state.HeldCalls()) > 0 || slices.ContainsFunc(

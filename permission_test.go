@@ -97,7 +97,7 @@ func TestApproverAnswersAreLogged(t *testing.T) {
 	}
 }
 
-// A held call is compared with the approved call, also if every call is allowed and the verdict
+// A held call is compared with the approved call, even if every call is allowed and the verdict
 // arrives after the session was opened.
 func TestHeldCallIsComparedWhereEveryCallIsAllowed(t *testing.T) {
 	for name, want := range map[string]int{"same directory": 1, "another directory": 0} {
