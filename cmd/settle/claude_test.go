@@ -56,7 +56,7 @@ func startClaude(t *testing.T) claudeLines {
 	return c
 }
 
-// A signal ends the turn, also if a call ignores it, and the last messages are sent. That takes 1.5
+// A signal ends the turn, even if a call ignores it, and the last messages are sent. That takes 1.5
 // s at most if nothing else needs the machine.
 func TestClaudeEndsWithASignal(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {

@@ -37,7 +37,7 @@ const (
 	detachedIdleTimeout = time.Hour
 	// startTimeout bounds the time until a host has accepted the prompt.
 	startTimeout = time.Minute
-	// stopGrace bounds the end of a host, before it is killed.
+	// stopGrace bounds the wait for the end of a host; then settle kills it.
 	stopGrace = 20 * time.Second
 	// maxHostPrompt bounds the prompt of a detached session, in bytes.
 	maxHostPrompt = 16 << 20
@@ -211,7 +211,8 @@ func awaitHost(host *proc.StandaloneProcess) error {
 	return host.Wait()
 }
 
-// explain prints the commands that attach to, interrupt, end and list a detached session.
+// explain prints the commands that attach to, interrupt, end and list a detached session, and its
+// worktree if it has one.
 func (f *runFlags) explain(s *streams, r daemon.Report) {
 	text := fmt.Sprintf(
 		"settle: session %[1]s works on in pid %[2]d\n"+

@@ -213,8 +213,8 @@ func readInSource(t *testing.T) map[string]bool {
 	return read
 }
 
-// Every setting without a dot is a flag, and so are the settings with a dot that the reference
-// names.
+// Every setting without a dot is a flag. The settings with a dot that the reference names are also
+// flags.
 func TestSettingsAreFlags(t *testing.T) {
 	r, err := config.Load(config.Input{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
 	if err != nil {

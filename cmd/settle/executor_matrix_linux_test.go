@@ -23,8 +23,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// C5, C7 over an executor, for every connection, every escape of commands, and every sandbox:
-// nothing survives, and every call has an honest ending.
+// C5, C7 over an executor, for every connection, every escape of commands, and every sandbox: no
+// process survives, and every call ends with its outcome, or with unknown effects.
 func TestExecutorLeavesNoProcess(t *testing.T) {
 	programs := programs(t)
 	for name, l := range lands(t, programs) {
@@ -240,7 +240,7 @@ func (c *executorCell) interrupt() {
 	})
 }
 
-// killExecutor: the effects of the calls are unknown; the turn goes on.
+// killExecutor: the effects of the calls are unknown; the turn continues.
 func (c *executorCell) killExecutor() {
 	cmd, _ := c.start(execservertest.Foreground, modeltest.Say("Done."))
 	pids, _ := c.executors()

@@ -15,12 +15,12 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// cannotMount is the exit code of the script of TestFullDisk on machines where nobody can mount a
+// cannotMount is the exit code of the script of TestFullDisk on machines where no user can mount a
 // file system.
 const cannotMount = 77
 
 // C4, C14, C20 on a real file system that is really full: the turn fails with the reason, its
-// endings are in the log nevertheless, and with some room the session goes on.
+// endings are in the log nevertheless, and with some room the session continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -120,8 +120,8 @@ func (p *place) spied(seen string, names ...string) {
 	}
 }
 
-// Starting in a hostile repository runs nothing of it, and no program that
-// could: C15, and nobody asked for anything yet.
+// The start of settle in a hostile repository runs no program of the repository, and no program
+// that could run one: C15, and no person has requested anything yet.
 func TestHostileRepository(t *testing.T) {
 	t.Parallel()
 	model := []string{"-m", "chat/m"}

@@ -36,7 +36,7 @@ const (
 // two subscribers: memory and CPU of the server, and the time from when the model's server writes a
 // delta until a subscriber has read it. The model's server is another process, and the subscribers
 // are in this process; the benchmark reports their cost, since all share the machine. A session
-// that streams to nobody shows what the session alone takes. Budget: 1,000 sessions with one
+// without subscribers shows the cost of the session alone. Budget: 1,000 sessions with one
 // subscriber each and a p99 of 50 ms, with the server on one core, and the model and the
 // subscribers on another.
 func BenchmarkServe(b *testing.B) {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// hearing runs the tests so that their child processes receive SIGHUP and SIGINT, also if the tests
+// hearing runs the tests so that their child processes receive SIGHUP and SIGINT, even if the tests
 // were started with nohup or by a script's "&".
 type hearing struct{ setsid.Tests }
 

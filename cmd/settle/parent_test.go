@@ -60,7 +60,7 @@ func allEnded(t *testing.T, ended *os.File, output string) string {
 	return string(text)
 }
 
-// If the process that started a run is killed, the run ends, also if standard output is still open.
+// If the process that started a run is killed, the run ends, even if standard output is still open.
 func TestTheParentIsKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -223,8 +223,8 @@ func pluginNamed(list []plugin.Plugin, name string) int {
 // pluginsOf returns a function that lists the plugins.
 func pluginsOf(s *streams, r *config.Resolved, dir string) func(io.Writer) {
 	return func(out io.Writer) {
-		now, _ := plugin.NewStore(r.DataDir).List()                                            // sessions keep theirs
-		_ = about.Plugins(out, shownPlugins(s, now), plugins.ProposedBy(r.Trust.Project(dir))) // memory
+		now, _ := plugin.NewStore(r.DataDir).List()                                            // for new sessions
+		_ = about.Plugins(out, shownPlugins(s, now), plugins.ProposedBy(r.Trust.Project(dir))) // out is in memory
 	}
 }
 

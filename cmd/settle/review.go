@@ -58,7 +58,7 @@ type reviewTurn struct {
 	what, base string
 	// answer is the final answer, reason the cause if there is none.
 	answer, reason string
-	// has reports whether what is reviewed has a file; nil if it is not known.
+	// has reports whether the reviewed changes contain a file; nil if that is not known.
 	has   func(file string) bool
 	place review.Place
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// If nobody can be asked, the model's tools offer no way out of the sandbox, and do not mention a
-// person who decides.
+// If no person can be asked, the model's tools offer no calls outside the sandbox, and do not
+// mention a person who decides.
 func TestUnaskedCommandsOfferNoWayOutOfSandbox(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

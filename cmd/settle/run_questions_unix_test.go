@@ -42,8 +42,8 @@ func TestEndOfInputKeepsAnswers(t *testing.T) {
 	}
 }
 
-// A run that ends while a call waits reports that the call is held. So does a run that continues
-// it.
+// A run that ends while a call waits reports that the call is held. A run that continues the
+// session reports it as well.
 func TestRunNamesHeldCall(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

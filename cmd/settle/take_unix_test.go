@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/modeltest"
 )
 
-// turnEnds returns the ends of the turns in a log, with their causers.
+// turnEnds returns the kinds of the terminal events in a log, each with the By of the event.
 func turnEnds(all []event.Event) (ends []string) {
 	for _, e := range all {
 		if e.Terminal() {
@@ -21,8 +21,8 @@ func turnEnds(all []event.Event) (ends []string) {
 	return ends
 }
 
-// C23: who takes over one session of a server gets that one, with its processes
-// ended. The server goes on, with its other sessions.
+// C23: a process that takes over one session of a server receives this session only, after its
+// processes have ended. The server goes on, with its other sessions.
 func TestTakeOneSessionOfAServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -18,8 +18,8 @@ import (
 )
 
 // A parent with three children, one of them in the background, each of which runs a command, is
-// interrupted or killed. Nothing runs on, every log has its endings, and the session goes on, with
-// a request that providers accept and that reports the child in the background once.
+// interrupted or killed. No process is left, every log has its endings, and the session continues,
+// with a request that providers accept and that reports the child in the background once.
 func TestParentOfThree(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
