@@ -263,8 +263,8 @@ func TestACPParentDies(t *testing.T) {
 	p.awaitEnd(goneTimeout)
 }
 
-// Faults of the provider: if a retry succeeds, the client sees the fault and the turn goes on; else
-// it receives an error with the cause.
+// Faults of the provider: if a retry succeeds, the client sees the fault and the turn continues;
+// else it receives an error with the cause.
 func TestACPFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		turn  modeltest.Turn

@@ -243,7 +243,7 @@ func appKnown(methods map[string]string, method string) error {
 	return nil
 }
 
-// appAnswer is the name of an answer's schema.
+// appAnswer returns the name of the schema of a response.
 func appAnswer(params string) string {
 	if params == "" {
 		return ""

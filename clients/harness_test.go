@@ -257,8 +257,8 @@ func awaitNoProcess(t *testing.T, text string, within time.Duration) {
 	}
 }
 
-// aborted returns the only session of a home, and fails the test unless its last
-// turn was aborted for one of the reasons: nobody found it crashed.
+// aborted returns the only session of a home. It fails the test unless the session's last turn was
+// aborted for one of the reasons, and not found as crashed.
 func aborted(t *testing.T, env []string, reasons ...string) (session string) {
 	t.Helper()
 	list := client{argv: []string{settle(t), "sessions", "list", "--json"}, dir: t.TempDir(), env: env}.run(t)

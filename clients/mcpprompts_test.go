@@ -137,7 +137,7 @@ func TestPromptsFromNpm(t *testing.T) {
 }
 
 // A server hangs while settle requests a prompt: the cancel is answered, the server receives it,
-// and the session goes on.
+// and the session continues.
 func TestPromptsThatHang(t *testing.T) {
 	srv := modeltest.NewServer(t, modeltest.Script(modeltest.Say("one"), modeltest.Say("two")))
 	dir := t.TempDir()
