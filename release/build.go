@@ -100,8 +100,8 @@ func on(machine string, binaries []binary) (binary, bool) {
 	return binaries[n], true
 }
 
-// host returns the path of the program for this machine, and builds it if necessary. The manual and
-// the completions come from its output.
+// host builds the program for this machine, and returns its path. The manual and the completions
+// come from its output.
 func (r *release) host() (string, error) {
 	path := filepath.Join(r.scratch, "host", "settle")
 	_, err := output(
