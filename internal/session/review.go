@@ -55,7 +55,8 @@ func withReview(call approval.Call, v reviewVerdict) approval.Call {
 	return call
 }
 
-// Bounds of the request and the response of a reviewer, in bytes.
+// Bounds of the request and the response of a reviewer: maxReviewPrompts in prompts, the other two
+// in bytes.
 const (
 	maxReviewPrompts = 3
 	maxReviewPrompt  = 4000
@@ -162,7 +163,7 @@ func (a *Approvals) abortReview(ctx context.Context, call approval.Call, ended e
 	return cmp.Or(err, why)
 }
 
-// startReview records that a review begins, and returns its id and the request of the reviewer.
+// startReview records that a review begins, and returns its id and the request for the reviewer.
 func (a *Approvals) startReview(
 	ctx context.Context, call approval.Call, request event.ApprovalRequested,
 ) (id string, of approval.ReviewRequest, err error) {

@@ -54,7 +54,7 @@ func (d *disk) Read(_ context.Context, after uint64) iter.Seq2[event.Event, erro
 
 func (d *disk) Close() error { return nil }
 
-// reopen returns a disk with the written events, and the state that they fold to.
+// reopen returns a disk with the written events, and the state after these events.
 func (d *disk) reopen(t *testing.T) (*disk, event.State) {
 	t.Helper()
 	d.mu.Lock()

@@ -31,7 +31,7 @@ type call struct {
 	turn    *turn
 	turnCtx context.Context // context of the turn
 	cancel  context.CancelCauseFunc
-	// decided is resolved when the log has the decision whether the call runs.
+	// decided is resolved when the log shows whether the call runs.
 	decided    *scope.Deferred[struct{}]
 	settled    *scope.Deferred[struct{}]
 	elapsed    time.Duration // run time; valid once settled is resolved

@@ -20,9 +20,8 @@ func await(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// decideTimeout bounds the wait of a failed attempt until the log has the decisions which of its
-// calls have started; each start is a durable write. Calls that wait for an approval are not
-// awaited longer.
+// decideTimeout bounds the wait of a failed attempt until the log shows which of its calls have
+// started; each start is a durable write. Calls that wait for an approval are not awaited longer.
 const decideTimeout = time.Second
 
 // awaitStarts waits until the log has the decision about each of the attempt's calls. A call that

@@ -38,7 +38,7 @@ func TestFailuresCountInARow(t *testing.T) {
 	})
 }
 
-// 50 failures in a row end a turn, of any kinds.
+// 50 failures in a row, of any kinds, end a turn.
 func TestFiftyFailuresInARow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := script.New().Otherwise(faulty(model.ErrOverloaded))

@@ -17,8 +17,8 @@ func hasDeferredTools(view *family.View) bool {
 	return false
 }
 
-// stopSearching switches to settle's own tool search, if the log records that the provider refused
-// to search tools (ADR 27).
+// stopSearching switches to settle's own tool search, if the log and the failure show that the
+// provider refuses to search tools (ADR 27).
 func (t *turn) stopSearching(fault *model.Error) (d decision) {
 	if !t.providerSearch {
 		return d

@@ -77,7 +77,7 @@ type Execution struct {
 	Hurry <-chan struct{}
 }
 
-// Bounds limit a turn.
+// Bounds are the limits of a turn.
 type Bounds struct {
 	Retry  run.Retry
 	Limits run.Limits
