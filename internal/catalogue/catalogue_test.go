@@ -211,7 +211,7 @@ func TestRunningFollowsTheLock(t *testing.T) {
 	}
 }
 
-// A session is listed by its first line with a task, also if that is not its first input.
+// A session is listed by its first line with a task, even if that is not its first input.
 func TestTitle(t *testing.T) {
 	said := func(texts ...string) (out []event.Input) {
 		for _, text := range texts {
@@ -399,7 +399,7 @@ func TestOlderDatabaseIsMadeAnew(t *testing.T) {
 	diff(t, "list", "s3 s2 s1", ids(t, open(t, dir), Query{}))
 }
 
-// Rows of an older settle are made anew: they can differ, such as the title of a session that
+// Rows of an older settle are made again: they can differ, such as the title of a session that
 // begins with a picture.
 func TestOlderRowsAreMadeAnew(t *testing.T) {
 	dir := three(t)

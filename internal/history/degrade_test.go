@@ -12,7 +12,8 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// dislikes returns a provider that refuses items without a reason.
+// dislikes returns a provider that refuses requests with an item for which what returns true,
+// without a reason.
 func dislikes(what func(model.Item) bool) provider {
 	return func(b history.BuiltRequest) *model.Error {
 		if !slices.ContainsFunc(b.Input, what) {

@@ -62,7 +62,8 @@ func TestLoaded(t *testing.T) {
 	if text := history.Read(s.state, history.Scope{First: 2}).Text(100 << 10); strings.Contains(text, "new a") {
 		t.Error(text)
 	}
-	// Of the turn in which the kept history begins, the part before that place.
+	// If the kept history begins within a turn, the digest has the part of the turn before that
+	// place.
 	l = history.Read(s.state, history.Scope{From: &event.Place{Turn: s.state.Turns[1].ID, Attempts: 2}})
 	if text := l.Text(100 << 10); !strings.Contains(text, "new a") {
 		t.Error(text)

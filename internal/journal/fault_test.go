@@ -160,7 +160,7 @@ func TestBrokenDisk(t *testing.T) {
 				texts(live),
 			)
 
-			// The earlier events are complete, and the session goes on.
+			// The earlier events are complete, and the session continues.
 			again, opened := open(t, Options{Dir: dir})
 			if c.writes != nil && (opened.Damage != "" || again.Seq() != 6) {
 				t.Fatalf("%d events, %+v", again.Seq(), opened)

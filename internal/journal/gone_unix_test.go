@@ -12,8 +12,8 @@ import (
 	"github.com/settle-agent/settle/event"
 )
 
-// TestDeletedLog: events that are written to a deleted file are not stored, and nobody receives
-// them as durable (C4).
+// TestDeletedLog: events that are written to a deleted file are not stored, and no subscriber
+// receives them as durable (C4).
 func TestDeletedLog(t *testing.T) {
 	dir := t.TempDir()
 	l, _ := open(t, Options{Dir: dir})

@@ -166,7 +166,7 @@ func TestSurvivingSupervisorsOfADeadHost(t *testing.T) {
 	}
 }
 
-// C4: events that were shown before a kill -9 are in the log, to the byte, and the log goes on.
+// C4: events that were shown before a kill -9 are in the log, to the byte, and the log continues.
 func TestKilledWriter(t *testing.T) {
 	dir := t.TempDir()
 	total := 0

@@ -333,7 +333,7 @@ func accepted(id string) event.Event {
 }
 
 // An update is atomic: if one of its events is refused, none is in the log, the entities that it
-// starts do not exist, and the log goes on.
+// starts do not exist, and the log continues.
 func TestRefusedUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewMemory("s1")

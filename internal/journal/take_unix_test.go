@@ -46,8 +46,8 @@ func TestTakeOneSessionOfAHost(t *testing.T) {
 	}
 }
 
-// C23: settle does not end a process whose end would end other sessions, or that it cannot identify
-// as the session's host. The error has the command that ends it.
+// C23: settle does not end a process that holds other sessions too, that embeds settle, or that it
+// cannot identify as the session's host. The error has the command that ends the process.
 func TestTakeSignalsNobodyElse(t *testing.T) {
 	for role, want := range map[string]string{
 		"crowd":     `would end with session "s2"; nothing was signalled`,
