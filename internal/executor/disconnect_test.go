@@ -291,8 +291,8 @@ func (t talkative) Stderr() string {
 	return "it hurts"
 }
 
-// The output of the command that makes the stream is requested when its stream is cut, which may
-// take as long as the command, and not when the connection is closed.
+// The output of the command that makes the stream is requested when the stream is cut, and not when
+// the connection is closed: the request can take as long as the command.
 func TestCloseAsksNothing(t *testing.T) {
 	l := newLand(t)
 	var asked atomic.Int64
@@ -319,8 +319,8 @@ func TestCloseAsksNothing(t *testing.T) {
 	}
 }
 
-// letGo closes a connection to an executor that takes a while to end a command, calls happens
-// meanwhile, and returns the error of Close.
+// letGo closes a connection to an executor that takes some time to end a command, calls happens
+// during that time, and returns the error of Close.
 func letGo(t *testing.T, happens func(*land)) error {
 	t.Helper()
 	l := newLand(t)

@@ -28,7 +28,7 @@ func keptFor(t *testing.T, r *Remote, call string) (*TakenCommand, *sink) {
 }
 
 // C5: the commands of a dead client continue as the next client's, with their output and ending;
-// the ids continue, too. From then on, the earlier client is refused.
+// the ids also continue. From then on, the earlier client is refused.
 func TestTakeOver(t *testing.T) {
 	l := newLand(t)
 	first := l.remote(nil)

@@ -162,7 +162,7 @@ func (p *Policy) nameFailures(c toolCall, j *settle.Judgement) {
 
 // namePrograms names the programs of a call outside of the sandbox that sandboxed commands can
 // change. A rule that allows "git *" means the system's git: if another file replaces it, the call
-// needs a question.
+// needs an approval.
 func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 	var list []string
 	for _, e := range c.effects {

@@ -148,7 +148,7 @@ var harmlessGitOptions = sync.OnceValue(func() []string {
 	return []string{"-n", "--dry-run", "--help", "-h", "--abort"}
 })
 
-// destroysGit returns why git with these arguments destroys; empty if it does not.
+// destroysGit returns the reason why git with these arguments is destructive; empty if it is not.
 func destroysGit(args []shellWord) string {
 	words := []effects.Word{{Text: "git"}}
 	for _, a := range args {

@@ -98,7 +98,7 @@ func (s *SecretFiles) Configs(paths ...string) ([]string, error) {
 
 // Contents returns, for each file that is a git configuration, the content that a command can read
 // instead: git needs the file, without its credentials. A file that was found by a secret name
-// stays secret, also if a command has moved it to the place of a configuration.
+// stays secret, even if a command has moved it to the place of a configuration.
 func (s *SecretFiles) Contents(paths []string) map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

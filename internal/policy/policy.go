@@ -29,8 +29,8 @@ type Mode struct {
 	// Sandbox is the sandbox of the protocol's mode; empty for the configured sandbox.
 	Sandbox event.Sandbox
 	// Plan allows only calls that change nothing, until a person accepts a plan: rules and
-	// approvals that allow have no effect, and no call that could change something needs a
-	// question.
+	// approvals that allow have no effect, and calls that could change something are denied without
+	// a question.
 	Plan   bool
 	Extent Extent
 }

@@ -265,8 +265,8 @@ func TestApprovalOutsideOfTheSandboxCoversOneCall(t *testing.T) {
 }
 
 // The question about a call outside of the sandbox begins with that reason. Effects that the
-// sandbox would have confined are no reason; effects that need a question in the sandbox as well
-// are one.
+// sandbox would have confined are no reason; effects that need an approval in the sandbox as well
+// are a reason.
 func TestOutsideIsTheFirstReason(t *testing.T) {
 	dir := newCalmDir(t)
 	p := newPolicy(t, dir, policy.Config{

@@ -232,7 +232,7 @@ func unescaped(text string, quoted bool) string {
 	return b.String()
 }
 
-// judge collects why the commands of the script destroy, and their operands.
+// judge collects the reasons why commands of the script are destructive, and their operands.
 func (s *shellScript) judge() {
 	for _, c := range s.calls {
 		for _, word := range c.Args {

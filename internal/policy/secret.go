@@ -120,7 +120,7 @@ func (p place) ofRepository() bool {
 		return true
 	}
 	if !p.inside {
-		return false // the call needs a question in any case
+		return false // the call needs an approval in any case
 	}
 	at := p.real
 	for range strings.Count(p.rel, "/") + 1 {

@@ -124,7 +124,7 @@ func (l layer) byDefault(c toolCall, e effect) verdict {
 	}
 	best := because(event.Allow, byDefault, "it only reads")
 	for _, part := range e.parts {
-		if part.kind != hidden || !all { // the policy does not judge the effects of the command
+		if part.kind != hidden || !all { // if every call is allowed, text that the policy cannot judge is allowed
 			best = stricter(best, l.verdict(c, part))
 		}
 	}

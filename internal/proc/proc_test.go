@@ -163,7 +163,7 @@ func TestStartErrors(t *testing.T) {
 	})
 }
 
-// C8: the call ends with its foreground process, also if another process holds the pipe.
+// C8: the call ends with its foreground process, even if another process holds the pipe.
 func TestGrandchildHoldsThePipe(t *testing.T) {
 	spec := sh("echo before; sleep 1000 & echo after")
 	spec.Rest = KeepRest
@@ -267,7 +267,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A command is silent when no process holds its output, also if processes still run.
+// A command is silent when no process holds its output, even if processes still run.
 func TestSilent(t *testing.T) {
 	spec := sh("sleep 1000 >/dev/null 2>&1 & echo left")
 	spec.Rest = KeepRest

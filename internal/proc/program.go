@@ -19,7 +19,7 @@ import (
 type writableFolders struct {
 	mu      sync.RWMutex
 	folders map[string]bool // absolute, as named and without links
-	odd     []string        // programs with a character of oddCharacters
+	odd     []string        // folders with a character of oddCharacters
 }
 
 // oddCharacters separate the words of a variable's value.

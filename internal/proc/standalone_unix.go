@@ -124,7 +124,7 @@ func (p *StandaloneProcess) Wait() error {
 // Release lets the process outlive this one.
 func (p *StandaloneProcess) Release() error { return p.cmd.Process.Release() }
 
-// ShowName shows this process as settle in lists of processes, also where it was started as
+// ShowName shows this process as settle in lists of processes, even if it was started as
 // /proc/self/exe.
 func ShowName() {
 	_ = os.WriteFile("/proc/self/comm", []byte("settle"), 0) // other systems show the program's name

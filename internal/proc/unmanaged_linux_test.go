@@ -66,8 +66,9 @@ func killSupervisor(t *testing.T, p *Process) {
 	done(t, p)
 }
 
-// C23: the children that a script had before it became settle are unmanaged processes. So are the
-// processes that these children start later, even if settle becomes their parent.
+// C23: the children that a script had before it became settle are unmanaged processes. The
+// processes that these children start later are unmanaged as well, even if settle becomes their
+// parent.
 func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	const stays = `echo $$ >"$1"; exec sleep 1000`
 	_, oldPID := startHelper(t, stays, "")
@@ -109,7 +110,7 @@ func TestChildrenAtTheStartAreNotOurs(t *testing.T) {
 	}
 }
 
-// A released command runs on, also if its supervisor is killed and the host ends the orphans of
+// A released command runs on, even if its supervisor is killed and the host ends the orphans of
 // another supervisor.
 func TestReleasedOrphansAreNotOursAnyMore(t *testing.T) {
 	stop, err := BecomeReaper()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The probe in shell finds every way out if there is no sandbox, and reports if it could not even
+// The probe in shell reports every escape if there is no sandbox, and reports if it could not even
 // do an allowed operation.
 func TestProbeScript(t *testing.T) {
 	outside := []string{

@@ -40,8 +40,8 @@ func runSandboxed() {
 	panic(syscall.Exec(os.Args[3], os.Args[3:], []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}))
 }
 
-// confines reports whether commands can be confined here. C22: where not, nothing
-// may seem to be.
+// confines reports whether commands can be confined here. C22: if they cannot, no command may seem
+// confined.
 func confines(t *testing.T) bool {
 	t.Helper()
 	missing := Check()
