@@ -53,15 +53,15 @@ type SentQuestion interface {
 	// Await returns the client's answer. ctx ends with the question. An error
 	// denies the call, with its text for the model, unless it is [ErrGone].
 	Await(ctx context.Context) (Answer, error)
-	// Withdraw is called where the approval has ended, in its place among the
-	// events, also if the client has answered.
+	// Withdraw is called at the end of the approval, in the order of the events, even if the client
+	// has answered.
 	Withdraw()
 }
 
 // ErrGone reports that the client is gone, which ends the turn without an answer.
 var ErrGone = errors.New("the client is gone")
 
-// Await is an [SentQuestion] that there is nothing to withdraw of.
+// Await is a [SentQuestion] whose withdrawal has no effect.
 type Await func(ctx context.Context) (Answer, error)
 
 // Await implements [SentQuestion].
@@ -83,8 +83,8 @@ type Options struct {
 	// Ask puts a question to the client. It does not wait for the answer. nil
 	// leaves the question to others.
 	Ask func(ctx context.Context, q Question) SentQuestion
-	// Fill has the client's user fill in the question's form; nil declines, since the
-	// client has no way to.
+	// Fill has the client's user fill in the question's form; nil declines, since the client does
+	// not support forms.
 	Fill func(ctx context.Context, q Question) SentQuestion
 	// By names the answering client, for the log.
 	By func() string

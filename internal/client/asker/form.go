@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/internal/question"
 )
 
-// Reply is the response to a form in the form of protocols.
+// Reply is the response to a form, with the fields that protocols use.
 type Reply struct {
 	Action  string          `json:"action"` // accept, decline or cancel
 	Content json.RawMessage `json:"content"`

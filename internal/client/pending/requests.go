@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Book is the requests that are not answered. The zero value is ready.
+// Requests holds the requests that are not answered. The zero value is ready.
 type Requests[R any] struct {
 	mu     sync.Mutex // guards the fields below and the entries
 	open   []*Entry[R]
@@ -26,7 +26,7 @@ type Entry[R any] struct {
 	cancelled     bool
 }
 
-// Add notes a request. It is nil where the book is closed.
+// Add records a request, and returns its entry; nil after Close.
 func (p *Requests[R]) Add(key string, request R) *Entry[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,21 +90,21 @@ func (p *Requests[R]) Open() []*Entry[R] {
 	return slices.Clone(p.open)
 }
 
-// Len returns how many requests are not answered.
+// Len returns the number of requests that are not answered.
 func (p *Requests[R]) Len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.open)
 }
 
-// AnswerAll takes out the requests that wait for the key.
+// AnswerAll removes the requests that wait for the key, and returns them.
 func (p *Requests[R]) AnswerAll(key string) []*Entry[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.remove(func(e *Entry[R]) bool { return e.Key == key })
 }
 
-// Close removes all requests and refuses later ones.
+// Close removes all requests, returns them, and refuses later ones.
 func (p *Requests[R]) Close() []*Entry[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *Requests[R]) Close() []*Entry[R] {
 	return p.remove(func(*Entry[R]) bool { return true })
 }
 
-// remove takes requests out. The caller holds mu.
+// remove removes the requests for which meant returns true, and returns them. The caller holds mu.
 func (p *Requests[R]) remove(meant func(*Entry[R]) bool) []*Entry[R] {
 	var out []*Entry[R]
 	p.open = slices.DeleteFunc(p.open, func(e *Entry[R]) bool {

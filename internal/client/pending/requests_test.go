@@ -22,7 +22,7 @@ func keys[R any](entries []*pending.Entry[R]) (out []string) {
 	return out
 }
 
-// A request is answered once, also if several goroutines answer it.
+// A request is answered once, even if several goroutines answer it.
 func TestAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b pending.Requests[int]

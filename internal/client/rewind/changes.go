@@ -24,8 +24,8 @@ type Action string
 // The actions.
 const (
 	Restore  Action = "restore"  // it gets its earlier content back
-	Recreate Action = "recreate" // so it does, and was deleted
-	Remove   Action = "remove"   // it was created
+	Recreate Action = "recreate" // it was deleted, and gets its earlier content back
+	Remove   Action = "remove"   // the file is removed: a call created it
 	Same     Action = "same"     // the file already has its earlier content
 	Keep     Action = "keep"     // the file stays; Why has the reason
 )

@@ -61,7 +61,7 @@ func edit(path, from, to string) call {
 	return call{tool: "edit", args: map[string]string{"path": path, "old_string": from, "new_string": to}}
 }
 
-// meanwhile has another program change something before the call.
+// meanwhile has another program change a file before the call.
 func meanwhile(c call, do func(*bench)) call {
 	c.do = do
 	return c

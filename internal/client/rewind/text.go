@@ -105,7 +105,7 @@ func (f *File) line(width int) string {
 	return line
 }
 
-// Note returns a list of the changes by commands that are never recorded; empty if no command ran.
+// Note describes the changes by commands that are never recorded; empty if no command ran.
 func (p *Plan) Note() string {
 	if p.Commands == 0 {
 		return ""

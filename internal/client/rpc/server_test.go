@@ -104,7 +104,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// An invalid request is answered with an error, also if its method answers by itself.
+// An invalid request is answered with an error, even if its method answers by itself.
 func TestRefusals(t *testing.T) {
 	_, peer, _ := start(t)
 	peer.Refused(jsonrpc.CodeMethodNotFound, "none", nil)

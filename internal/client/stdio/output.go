@@ -165,7 +165,7 @@ func (o *Output) wrote(err error) {
 // ErrUnread reports that the output has no active reader.
 var ErrUnread = errors.New("nobody reads it")
 
-// PollDelay is between two looks at an output that does not move.
+// PollDelay is the time between two checks of an output that makes no progress.
 const PollDelay = 20 * time.Millisecond
 
 // Flush waits until the pending bytes are written, or the output has failed.
@@ -178,7 +178,7 @@ func (o *Output) Flush() {
 	}
 }
 
-// Busy reports whether something is not out yet, and still may be.
+// Busy reports whether bytes are not written yet, and can still be.
 func (o *Output) Busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

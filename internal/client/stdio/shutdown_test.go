@@ -118,7 +118,7 @@ func TestShutdownRunEscalatesWithEachStop(t *testing.T) {
 				if err == nil && tt.fails != "" || err != nil && err.Error() != tt.fails {
 					t.Errorf("got %v, want %q", err, tt.fails)
 				}
-				if at := <-exits; at != 11*second { // also if a call of the shutdown hangs
+				if at := <-exits; at != 11*second { // even if a call of the shutdown hangs
 					t.Errorf("the process ends after %v", at)
 				}
 			})

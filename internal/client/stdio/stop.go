@@ -44,8 +44,8 @@ func (s Stop) Insists() bool {
 // Who returns the name of the requester, for a person.
 func (s Stop) Who() string { return strings.TrimPrefix(s.By, "signal:") }
 
-// Code is the exit code for how a turn ended, which the stops may have done.
-// Only a turn that completed has 0.
+// Code returns the exit code for the end of a turn, which the stops may have caused. Only a
+// completed turn has 0.
 func Code(cause *event.Cause, stops ...Stop) int {
 	switch {
 	case cause == nil:

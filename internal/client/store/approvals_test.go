@@ -42,7 +42,7 @@ func host(t *testing.T, dir string, confined *event.Confinement, steps ...script
 	}
 }
 
-// A held call has the sandbox of its own host, also if a host without a sandbox opens the session,
+// A held call has the sandbox of its own host, even if a host without a sandbox opens the session,
 // such as "settle approvals deny".
 func TestHeldCallHasSandboxOfItsHost(t *testing.T) {
 	dir := t.TempDir()

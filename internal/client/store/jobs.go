@@ -139,8 +139,8 @@ func FindJob(dataDir, name string) (Job, error) {
 	return pick(list, name, name)
 }
 
-// pick returns the job with the id. If several have it, pick returns the one job that has not
-// ended.
+// pick returns the job with the id. If several jobs have it, pick returns the one that has not
+// ended; if there is no such job or more than one, it returns an error.
 func pick(list []Job, id, name string) (Job, error) {
 	var same, alive []Job
 	for _, j := range list {

@@ -26,7 +26,7 @@ func (c Call) Changes(detail json.RawMessage) []Change {
 	return changes
 }
 
-// named are the changes that the arguments ask for.
+// named returns the changes that the arguments request.
 func (c Call) named() []Change {
 	switch {
 	case c.Kind != Edit:

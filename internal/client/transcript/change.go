@@ -89,11 +89,11 @@ func NoticeOf(d event.ItemDelta) string {
 	return strings.Trim(d.Text, "[]\n")
 }
 
-// Call is the item as a tool call.
+// Call returns the item as a tool call.
 func (c Change) Call() toolview.Call { return CallOf(c.Item, c.State.Host.Dir) }
 
-// CallOf is an item as a tool call in the session's directory. An item that is
-// none is a call of nothing.
+// CallOf returns an item as a tool call in the session's directory. For an item that is not a tool
+// call, it returns a call without a tool.
 func CallOf(i *event.Item, dir string) toolview.Call {
 	if i == nil || i.Type() != event.ToolCall {
 		return toolview.New("", "", dir)

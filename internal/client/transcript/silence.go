@@ -8,7 +8,7 @@ import (
 )
 
 // Silence describes the model's silence for a person: its duration, and the time at which settle
-// ends the attempt. Both are empty if the silence is short, or a call of the turn runs meanwhile.
+// ends the attempt. Both are empty if the silence is short, or a call of the turn is running.
 func Silence(t *event.Turn, now time.Time) (silent, ends string) {
 	s, long := t.Silence(now)
 	if !long {

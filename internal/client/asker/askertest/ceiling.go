@@ -16,8 +16,8 @@ type Ceiling struct {
 	Runs bool
 }
 
-// Ceilings are the configurations. Where there is none, the client's wish
-// holds.
+// Ceilings returns the configurations. If the user has configured none, the client's request
+// applies.
 func Ceilings() []Ceiling {
 	return []Ceiling{{"deny", false, false}, {"ask", true, false}, {"allow", false, true}, {"", false, true}}
 }
