@@ -13,7 +13,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A close that has begun goes on, also if its request is cancelled: else no client could open the
+// A close that has begun continues, even if its request is cancelled: else no client could open the
 // session any more.
 func TestCancelOfClose(t *testing.T) {
 	for _, method := range []string{"session/close", "session/delete"} {
@@ -138,7 +138,7 @@ func TestSessionsWithoutID(t *testing.T) {
 	c.Must("session/new", object{"cwd": c.Dir, "sessionId": "mine"}) // which the protocol does not have
 }
 
-// A loading client receives an input that another frontend sent during a turn, also if the model
+// A loading client receives an input that another frontend sent during a turn, even if the model
 // did not respond to it.
 func TestLoadTellsWhatJoined(t *testing.T) {
 	begun, hold := make(chan struct{}), make(chan struct{})

@@ -50,8 +50,7 @@ func (ses *session) request(ctx context.Context, method string, params, result a
 	return withDetails(awaitEnd(ctx, sent.Wait(context.WithoutCancel(ctx), result)))
 }
 
-// awaitEnd waits for the end of ctx where the connection has ended: Serve ends
-// every turn then.
+// awaitEnd waits for the end of ctx if the connection has ended: then Serve ends every turn.
 func awaitEnd(ctx context.Context, err error) error {
 	if !errors.Is(err, jsonrpc.ErrClosed) {
 		return err

@@ -112,7 +112,7 @@ func (c *client) cancel(session string) {
 	c.Notify("session/cancel", object{"sessionId": session})
 }
 
-// allow answers every request for permission with an option.
+// choose answers every request for permission with an option.
 func (c *client) choose(option string) {
 	c.Answer("session/request_permission", func(json.RawMessage) (any, error) {
 		return object{"outcome": object{"outcome": "selected", "optionId": option}}, nil

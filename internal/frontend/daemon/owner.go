@@ -64,7 +64,7 @@ func (o Options) leave(w *owner, session string) (code int, done bool) {
 	switch {
 	case w.detached.Load():
 		return 0, false
-	case w.ending.Load(): // unended work has more time
+	case w.ending.Load(): // work that has not ended has more time
 		o.close(event.Shutdown, "terminal")
 		return stdio.CodeCompleted, true
 	}

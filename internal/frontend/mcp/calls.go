@@ -9,9 +9,9 @@ import (
 	"github.com/settle-agent/settle/internal/client/pending"
 )
 
-// calls are the unanswered requests. The responses to cancelled requests are dropped, since the SDK
-// sends one. Over HTTP, the requests belong to many sessions of the protocol; on standard streams,
-// to one session without a name.
+// calls are the unanswered requests. The SDK also responds to cancelled requests; these responses
+// are dropped. Over HTTP, the requests belong to many sessions of the protocol; on standard
+// streams, to one session without a name.
 type calls struct{ pending.Requests[*request] }
 
 // call is a request that is not answered.
@@ -29,8 +29,8 @@ func keyOf(session string, id jsonrpc.ID) string {
 	return fmt.Sprintf("%s %T %v", session, id.Raw(), id.Raw())
 }
 
-// begin notes a request. fresh is false for an id that is in use, and nil comes
-// back where there is no room.
+// begin records a request. fresh is false for an id that is in use. If there are most requests
+// already, one is nil.
 func (c *calls) begin(session string, id jsonrpc.ID, most int) (one *call, fresh bool) {
 	return c.AddOnce(keyOf(session, id), &request{session: session, id: id}, most)
 }

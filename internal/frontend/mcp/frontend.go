@@ -89,7 +89,7 @@ func (f *Frontend) dataDir() string {
 	return r.DataDir
 }
 
-// ordered has each call of a tool wait for its place, and knows whose it is.
+// ordered has each call of a tool wait for its place in the order of its client.
 func (f *Frontend) ordered(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		call, ok := req.(*sdk.CallToolRequest)

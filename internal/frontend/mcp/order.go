@@ -49,7 +49,7 @@ type order struct {
 type place struct {
 	order    *order
 	kind     kind
-	before   []*place      // places of earlier requests
+	before   []*place      // places that it waits for
 	admitted chan struct{} // closed when others no longer wait for it
 }
 

@@ -323,7 +323,7 @@ func TestInputEndsAtOnce(t *testing.T) {
 	}
 }
 
-// An invalid message is refused, and the connection goes on.
+// An invalid message is refused, and the connection continues.
 func TestMalformed(t *testing.T) {
 	b := start(t, "")
 	b.initialize()

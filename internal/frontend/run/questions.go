@@ -256,7 +256,7 @@ func (s *textView) question(q event.ApprovalRequested) {
 	}
 }
 
-// minDiffIndent is the indentation of the lines of a diff in the words of a question.
+// minDiffIndent is the minimum indentation of the lines of a diff in the words of a question.
 const minDiffIndent = 8
 
 // askedEdit has the changes of a call that needs approval, and whether a person saw them.

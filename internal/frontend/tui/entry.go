@@ -43,7 +43,7 @@ type entry struct {
 	look *look  // of a call that only looked
 }
 
-// Styles of settle's own texts.
+// The styles of settle's own texts.
 func faint() terminal.Style   { return terminal.Style{Attr: terminal.Faint} }
 func bold() terminal.Style    { return terminal.Style{Attr: terminal.Bold} }
 func success() terminal.Style { return terminal.Style{Color: terminal.Green} }

@@ -71,7 +71,7 @@ func (u *UI) key(k terminal.Key) {
 	}
 }
 
-// act executes an action, and reports whether it is not one of the editor's actions.
+// act executes an action, and reports whether it did: the caller executes the editor's own actions.
 func (u *UI) act(do string) bool {
 	running := u.state().Running() != nil
 	switch do {

@@ -146,7 +146,7 @@ func (s *stage) written() {
 
 // TestTerminalEqualsLog: the rows above the live region are the rendering of the log, row for row,
 // at the widths at which they were committed, for any pieces of text, any resizes of the terminal,
-// and any keys meanwhile.
+// and any keys during the turn.
 func TestTerminalEqualsLog(t *testing.T) {
 	rows := 0
 	for seed := range drawn() {

@@ -27,7 +27,7 @@ type rich struct {
 	forked []string // turns before which the session was forked, and the outcome of the file changes
 	files  []rewind.File
 	talk   *richTalk
-	// expand stands for the MCP servers that expand commands.
+	// expand replaces the MCP servers that expand commands.
 	expand  func(ctx context.Context, text string) (string, []event.Image, error)
 	prompts []mcp.Command
 	fixed   error         // error of a mode change; nil if the mode can change

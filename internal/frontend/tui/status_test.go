@@ -31,7 +31,7 @@ func texts(rows []terminal.Line) (list []string) {
 }
 
 // The status states the sandbox of commands, and at each width it keeps the directory and the calls
-// that need a question.
+// that need an approval.
 func TestStatusKeepsUsefulParts(t *testing.T) {
 	for _, c := range []struct {
 		width   int
@@ -55,8 +55,7 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 	}
 }
 
-// While a turn works, the directory and the calls that need a question stay also in a narrow
-// window.
+// While a turn runs, a narrow window also shows the directory and the calls that need an approval.
 func TestStatusKeepsUsefulPartsWhileWorking(t *testing.T) {
 	for _, c := range []struct {
 		width int

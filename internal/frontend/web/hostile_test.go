@@ -178,7 +178,7 @@ func cookieOfBefore() string {
 }
 
 // Browsers send a cookie to every port of a host: a program there would learn the secret that
-// admits it here. So nothing sets a cookie, and no cookie admits anybody.
+// admits it here. So settle sets no cookie, and no cookie admits a client.
 func TestNoCookie(t *testing.T) {
 	b := serve(t, setup{})
 	_, port, err := net.SplitHostPort(b.place.Addr().String())
@@ -363,7 +363,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// Connections beyond the bound are closed; earlier ones go on.
+// Connections beyond the bound are closed; earlier ones stay open.
 func TestTooManyConnections(t *testing.T) {
 	place, err := listenFor(t, 2)
 	if err != nil {

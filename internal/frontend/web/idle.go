@@ -41,7 +41,7 @@ func (w *watchers) watched(session string) bool {
 	return lately || w.of[session] > 0
 }
 
-// forget drops the records of clients that left before a time.
+// forget drops the records of sessions whose last client left by the given time.
 func (w *watchers) forget(before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -30,7 +30,7 @@ func (s *Server) with(ctx context.Context, id string, f func(*settle.Session) er
 		}
 		s.keepPolicy(session)
 		closing := session.Close(ctx)
-		if ctx.Err() != nil { // else the unended work has been recorded, or cannot be
+		if ctx.Err() != nil { // else the log has the unfinished work, or cannot have it
 			return closing
 		}
 	}
@@ -347,7 +347,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) error {
 
 // closedElsewhere returns nil if no other process holds a session that is not open here, and a
 // [journal.HeldError] with the holder if one does. It also returns errors of reading the session
-// and its lock.
+// and of finding the holder; if the lock cannot be read, it returns nil.
 func (s *Server) closedElsewhere(ctx context.Context, id string) error {
 	if _, err := s.kept.WorkDir(ctx, id); err != nil {
 		return err

@@ -134,7 +134,7 @@ func TestSettings(t *testing.T) {
 	}
 	want := object{"model": "chat/two", "permission": "read-only", "words": refuses}
 	b.diff("the session", want, seen())
-	// A session that is closed meanwhile is opened with the chosen settings.
+	// A session that was closed since is opened with the chosen settings.
 	ask[object](b, "DELETE", session, nil, 204)
 	ask[object](b, "POST", "/api/sessions", object{"id": "first"}, 201)
 	b.diff("opened again", want, seen())

@@ -15,8 +15,8 @@ import (
 )
 
 // A log that cannot be written makes a session useless, but only until it can be written again. The
-// events that a client saw meanwhile are not mistaken for the events that were written later (C17,
-// C20).
+// events that a client saw before that are not mistaken for the events that were written later
+// (C17, C20).
 func TestALogThatFailedIsOpenedAnew(t *testing.T) {
 	dir := t.TempDir()
 	b := serve(t, setup{dir: dir})

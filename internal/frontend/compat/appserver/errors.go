@@ -19,8 +19,8 @@ type turnError struct {
 }
 
 // failed returns the error of a failed turn. Clients show some kinds of errors as errors and others
-// as text only, so the kind is chosen by the way in which users see the failure: codex-acp fails a
-// prompt for usageLimitExceeded and unauthorized, and shows the message of all other kinds.
+// as text only, so failed chooses a kind with which users see the failure: codex-acp fails a prompt
+// for usageLimitExceeded and unauthorized, and shows the message of all other kinds.
 func failed(f *event.Failure) *turnError {
 	if f == nil {
 		return nil

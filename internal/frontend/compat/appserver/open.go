@@ -107,7 +107,7 @@ func (s *Server) rights(dir string, p setup) (codex.Rights, error) {
 	return out.Within(r.Permission), nil
 }
 
-// preset are the rights of a thread whose client asks for none.
+// preset returns the rights of a thread whose client requests none.
 func (s *Server) preset(p settle.Permission) (codex.Rights, error) {
 	out, requested := codex.DefaultRights(p), codex.RequestedRights{Sandbox: s.sandbox}
 	if s.approval != "" {

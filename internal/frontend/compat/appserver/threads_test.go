@@ -136,7 +136,7 @@ func TestResumeWhileItStreams(t *testing.T) {
 	}
 }
 
-// After the answer to an unsubscribe, the client receives nothing of the turn, also if it lags
+// After the answer to an unsubscribe, the client receives nothing of the turn, even if it lags
 // behind.
 func TestNothingIsSaidAfterUnsubscribe(t *testing.T) {
 	deltas := make([]string, 1500)

@@ -11,7 +11,7 @@ import (
 	"github.com/settle-agent/settle/model/script"
 )
 
-// A hook that only changes a call does not approve it: the changed call needs a question. A call
+// A hook that only changes a call does not approve it: the changed call needs an approval. A call
 // that the client allowed with changes runs once without another question.
 func TestChangedCallKeepsItsQuestion(t *testing.T) {
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ const (
 	allowedByClient agreement = "changed and allowed by canUseTool"
 )
 
-// settles reports whether a call needs no question after its hooks have decided.
+// settles reports whether a call needs no approval after its hooks have decided.
 func (a agreement) settles(decision string) bool {
 	return a == allowedByClient || a == allowedByHook && decision != "ask"
 }

@@ -51,7 +51,7 @@ func serveModel(t *testing.T, change func(*Config), m *script.Model) *served {
 		output: make(chan map[string]any, 1000),
 		data:   t.TempDir(),
 	}
-	// A file takes the place of the folder of control sockets: virtual time stands still while a
+	// A file takes the place of the folder of control sockets: virtual time does not pass while a
 	// socket is open.
 	if err := os.WriteFile(filepath.Join(s.data, "hosts"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -162,14 +162,14 @@ func is(m map[string]any, kind string) bool {
 	return m["type"] == kind && (!both || m["subtype"] == subtype)
 }
 
-// next is the first message of a type from now on.
+// next returns the first message of a type from now on.
 func (s *served) next(kind string) map[string]any {
 	s.Helper()
 	all := s.until(kind)
 	return all[len(all)-1]
 }
 
-// end closes the input, or not, and returns the exit code.
+// exit waits for the end of the driver, and returns its exit code.
 func (s *served) exit() int {
 	s.Helper()
 	select {

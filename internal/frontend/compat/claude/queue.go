@@ -50,7 +50,7 @@ func (p *prompts) waiting() []*pending.Entry[*prompt] {
 	return slices.DeleteFunc(p.Open(), func(e *pending.Entry[*prompt]) bool { return e == p.current })
 }
 
-// uuids are the client's ids of the prompts that wait.
+// uuids returns the client's ids of the waiting prompts.
 func (p *prompts) uuids() []string {
 	out := []string{}
 	for _, e := range p.waiting() {

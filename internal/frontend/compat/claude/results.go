@@ -35,7 +35,7 @@ func (r *results) answer(name string) {
 	}
 }
 
-// close calls all that waits: nothing follows any more.
+// close calls all functions that wait: no result follows any more.
 func (r *results) close() {
 	for _, e := range r.awaiting.Close() {
 		e.Request()

@@ -89,7 +89,8 @@ func rulesFor(decision settle.Permission, list []string) ruleSet {
 			out.unknown = append(out.unknown, spec)
 			continue
 		}
-		if (!scoped || content == "*") && !strings.HasPrefix(name, claudecode.ServerPrefix) { // these tools are offered
+		// The tools of a server stay offered: only the rules for them apply.
+		if (!scoped || content == "*") && !strings.HasPrefix(name, claudecode.ServerPrefix) {
 			out.allTools = append(out.allTools, tools...)
 			if name == "Bash" {
 				out.allTools = append(out.allTools, "job")

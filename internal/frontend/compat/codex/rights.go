@@ -28,7 +28,7 @@ type SandboxPolicy struct {
 	ExcludeSlashTmp     bool     `json:"excludeSlashTmp,omitempty"`
 }
 
-// RequestedRights are rights as a client asks for them.
+// RequestedRights are the rights that a client requests.
 type RequestedRights struct {
 	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
 	Sandbox        Sandbox         `json:"sandbox"`       // of a thread
@@ -36,8 +36,7 @@ type RequestedRights struct {
 	Permissions    string          `json:"permissions"`   // one of Profiles
 }
 
-// DefaultRights returns the rights of a client that asks for none, by the configured
-// permission.
+// DefaultRights returns the rights of a client that requests none, by the configured permission.
 func DefaultRights(p settle.Permission) Rights {
 	switch p {
 	case settle.Allow:

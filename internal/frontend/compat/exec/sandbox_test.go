@@ -49,7 +49,7 @@ func judged(t *testing.T, m assemble.Mode, dir string) func(tool, arguments stri
 	}
 }
 
-// Nobody can be asked: calls that need a question are denied.
+// No person can be asked: calls that need an approval are denied.
 func TestModes(t *testing.T) {
 	root := t.TempDir()
 	dir, added, outside := filepath.Join(root, "work"), filepath.Join(root, "added"), filepath.Join(root, "outside")

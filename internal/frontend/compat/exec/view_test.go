@@ -413,7 +413,7 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
-// A stop before the turn began is reported, too.
+// A stop before the turn began is also reported.
 func TestStopComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stops := make(chan stdio.Stop, 1)
