@@ -165,7 +165,7 @@ func (s scene) withoutPrivileges() error {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // the executing thread has to give them up
+	runtime.LockOSThread() // the executing thread must drop its capabilities
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -364,7 +364,8 @@ func (w *prey) listen(open []interface{ Close() error }, top string) ([]interfac
 	return append(open, datagrams), os.Chmod(w.Path, 0o777)
 }
 
-// playAttack tries everything, and prints the refusal of each attempt: "" is a way out.
+// playAttack tries everything, and prints the refusal of each attempt: "" means that the attempt
+// escaped.
 func playAttack(raw string) int {
 	var w prey
 	if err := json.Unmarshal([]byte(raw), &w); err != nil {

@@ -334,7 +334,8 @@ func (w prey) answer(target, secret string) (int, error) {
 	return r.StatusCode, nil
 }
 
-// proxyAttempts returns attempts to reach unlisted hosts through the proxy: the list has *.
+// proxyAttempts returns attempts to reach addresses through the proxy that its list forbids: the
+// list has *, which allows public hosts only.
 func proxyAttempts() []attempt {
 	var list []attempt
 	for name, target := range map[string]func(prey) string{

@@ -233,7 +233,7 @@ func (f *field) bind(what, over string) bool {
 	return unix.Unmount(over, unix.MNT_DETACH) == nil
 }
 
-// call makes a call, has it judged, and runs it if it needs no question: all questions are denied.
+// call makes a call, has it judged, and runs it if it needs no approval: all approvals are denied.
 func (f *field) call(random *rand.Rand) {
 	path := []string{"f", "d/f", "g/d/f", "g/d/e/f", "mounted/f"}[random.IntN(5)]
 	dir := []string{".", "d", "g", "g/d/e", "mounted"}[random.IntN(5)]

@@ -21,8 +21,8 @@ const (
 	nobody     = 65534
 )
 
-// C22: a decision about a path applies to the file that the call works on, for any changes of the
-// path by a command meanwhile, as root and as an ordinary user.
+// C22: a decision about a path applies to the file that the call works on, for any later changes of
+// the path by a command, as root and as an ordinary user.
 func TestSwappedNamesLeadNowhere(t *testing.T) {
 	users := map[string]*syscall.SysProcAttr{"as is": nil}
 	if os.Geteuid() == 0 {

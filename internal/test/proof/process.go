@@ -162,7 +162,7 @@ func (s Script) system() string {
 // asks has every call asked about, unless the process is in plan mode.
 type asks struct{ process *process }
 
-// Judge implements [session.Judge].
+// Places implements [session.Judge].
 func (asks) Places(approval.Call) []event.ResolvedPath { return nil }
 
 func (a asks) Judge(call approval.Call) approval.Judgement {

@@ -24,7 +24,7 @@ func (w *world) verdict() {
 	}
 }
 
-// ends: C14, turns end as the script says, if it does.
+// ends: C14, turns have the expected ends of the script, if it has any.
 func (w *world) ends() {
 	if len(w.script.Ends) == 0 {
 		return
@@ -171,8 +171,8 @@ func (w *world) requests() {
 	}
 }
 
-// settled: C6, a refusal costs one request: once a prompt was answered, the
-// next is not refused for the same.
+// settled: C6, a refusal costs one request: after a prompt was answered, the next request is not
+// refused for the same reason.
 func (w *world) settled(wire Wire) {
 	counts := slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Rejects.Items > 0 })
 	if !w.picky() || counts || w.script.Holds.Tokens > 0 { // there, new content counts as well

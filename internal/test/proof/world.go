@@ -91,10 +91,10 @@ func newWorld(s Script, logs *Logs) *world {
 	return w
 }
 
-// now is the clock by which events are dated. It may jump; nothing else reads it.
+// now is the clock that dates events. It can jump; no other code reads it.
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
 
-// jumps reports whether it does.
+// jumps reports whether that clock jumps.
 func (w *world) jumps() bool {
 	return slices.ContainsFunc(w.script.Moves, func(m Move) bool { return m.Do == Clock })
 }

@@ -169,7 +169,7 @@ func TestBinary(t *testing.T) {
 			if len(requests) < 2 {
 				t.Fatalf("%d requests, so that nothing came back", len(requests))
 			}
-			if want.Stop == "" { // it failed or was cut: the session must go on
+			if want.Stop == "" { // it failed or was cut: the session must continue
 				return
 			}
 			eventsOf(t, got, want)

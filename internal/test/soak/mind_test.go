@@ -70,7 +70,7 @@ func (m *mind) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Ch
 }
 
 func (m *mind) next(req model.Request, text string) script.Step {
-	if req.NoCalls { // it can belong to the next input only
+	if req.NoCalls { // a request for a summary can have a part of the history only
 		m.summaries++
 		return script.Text(fmt.Sprintf("## Goal\nTo get through.\n## Done\n%d steps.", m.steps))
 	}
