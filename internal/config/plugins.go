@@ -63,9 +63,8 @@ func (l *loader) plugins() {
 	}
 }
 
-// refusals returns hooks that refuse the calls and prompts that the blocking hooks of an unusable
-// plugin judged: a blocking hook that fails denies. If its hooks are not known, all calls are
-// refused.
+// refusals returns hooks that deny at the events of the blocking hooks of an unusable plugin: a
+// blocking hook that fails denies. If its hooks are not known, all calls are refused.
 func refusals(p *plugin.Plugin) (list []Hook) {
 	former, isKnown := p.Former()
 	hooks, _ := PluginHooks(&former)

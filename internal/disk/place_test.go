@@ -75,7 +75,7 @@ func TestLocateHoldsToTheDecision(t *testing.T) {
 	wantChanged(t, "what led nowhere", err)
 }
 
-// A located file is opened without links, also if another file takes the place of a component.
+// A located file is opened without links, even if another file takes the place of a component.
 func TestOpenFollowsNoLink(t *testing.T) {
 	for _, swapped := range []string{"f", "d"} {
 		dir, path := newDir(t), map[string]string{"f": "f", "d": "d/f"}[swapped]

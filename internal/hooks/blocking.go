@@ -102,7 +102,7 @@ func withdraw(opinions []opinion, by change) {
 	}
 }
 
-// opinions runs the hooks of an occasion that are wanted; nil for all.
+// opinions runs the hooks of an occasion for which wanted returns true; all hooks if wanted is nil.
 func (s *Set) opinions(ctx context.Context, o *occasion, wanted func(*hook, aspect) bool) ([]opinion, error) {
 	runs := s.matching(o, wanted)
 	if len(runs) == 0 {

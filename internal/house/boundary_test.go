@@ -154,7 +154,7 @@ func stopsPanics(run ast.Expr) bool {
 
 // holds reports whether a body stops panics, or has only calls that cannot panic.
 func holds(body *ast.BlockStmt) bool {
-	if len(body.List) == 1 { // nothing but the shielded function
+	if len(body.List) == 1 { // only the shielded function
 		if x, ok := body.List[0].(*ast.ExprStmt); ok {
 			if call, ok := x.X.(*ast.CallExpr); ok && stopsPanics(call) {
 				return true

@@ -9,14 +9,14 @@ import (
 	"github.com/settle-agent/settle/internal/bound"
 )
 
-// Reader reads lines of a bounded length, so that no client can fill the memory.
+// LineReader reads lines of a bounded length, so that no client can fill the memory.
 type LineReader struct {
 	in    *bufio.Reader
 	limit int
 	err   error // of the input, once it has failed or ended
 }
 
-// NewReader returns a reader that keeps at most limit bytes of a line.
+// NewLineReader returns a reader that keeps at most limit bytes of a line.
 func NewLineReader(in io.Reader, limit int) *LineReader {
 	return &LineReader{in: bufio.NewReaderSize(in, 64<<10), limit: limit}
 }

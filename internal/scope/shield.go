@@ -18,14 +18,14 @@ func Shield(report func(error), f func()) func() {
 	}
 }
 
-// Log returns a report for [Shield] that writes the panic of what and its stack into the diagnostic
-// log, through mask (C15). A nil logger or mask is allowed.
+// Log returns a report for [Shield] that writes a panic with its stack into the diagnostic log,
+// under the message what and through mask (C15). A nil logger or mask is allowed.
 func Log(l *slog.Logger, mask func(string) string, what string, args ...any) func(error) {
 	return func(err error) { LogPanic(l, mask, what, err, args...) }
 }
 
-// LogPanic writes an error of [Guard] into the diagnostic log: with its stack if it is
-// a panic.
+// LogPanic writes an error of [Guard] into the diagnostic log under the message what, with its
+// stack if it is a panic.
 func LogPanic(l *slog.Logger, mask func(string) string, what string, err error, args ...any) {
 	if l == nil {
 		return

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Notification is the sequence by which a terminal notifies a person who looks elsewhere.
+// Notification is the kind of sequence by which a terminal notifies a person who looks elsewhere.
 type Notification string
 
 // Kinds of notification. Terminals ignore unsupported kinds.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// record writes the differences from the tree that the log has to the log; active are the running
+// record writes to the log how t differs from the tree that the log has. active are the running
 // calls.
 func (b *base) record(t *tree, active []opened) error {
 	if b.skips == nil { // a new log

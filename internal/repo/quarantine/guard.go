@@ -243,8 +243,7 @@ func (g *Guard) Check(ctx context.Context) []Finding {
 }
 
 // Unsettled reports whether a running sandboxed command, or one whose changes are not judged, could
-// have changed the files that git finds at some paths. No path stands for a repository that is not
-// known.
+// have changed the files that git finds at some paths. Without paths, the repository is not known.
 func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 	if err := g.acquire(ctx); err != nil {
 		return true

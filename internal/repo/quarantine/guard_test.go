@@ -261,7 +261,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 // While a command runs, the files that it can change are unsettled, and a repository that appears
-// meanwhile does not become a kept one.
+// in that time does not become a kept one.
 func TestGuardUnsettledWhileCommandRuns(t *testing.T) {
 	dir := real(t)
 	files(t, dir, merge(repository("kept/.git", ""), repository("nested/.git", "")))

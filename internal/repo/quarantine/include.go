@@ -15,8 +15,8 @@ type Include struct {
 	From string
 }
 
-// Includes returns the files that configurations include, directly or through other included files.
-// A configuration is a path or a result of [Given].
+// Includes returns the existing files that configurations include, directly or through other
+// included files. A configuration is a path or a result of [Given].
 func Includes(configs []string, home string) (list []Include) {
 	readAll(configs, func(config string, variables []variable, dir string) (included []string) {
 		for _, v := range variables {

@@ -21,8 +21,8 @@ import (
 // errExchanged means that a folder is not the inspected one any more.
 var errExchanged = errors.New("it was exchanged while settle looked at it")
 
-// exchanged reports whether an error indicates that a path changed meanwhile. The next look judges
-// the new entry.
+// exchanged reports whether an error indicates that a path changed during the look. The next look
+// judges the new entry.
 func exchanged(err error) bool {
 	var changed *disk.ChangedError
 	return errors.As(err, &changed) || errors.Is(err, errExchanged) || errors.Is(err, fs.ErrNotExist) ||

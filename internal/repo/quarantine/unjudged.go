@@ -25,7 +25,8 @@ func (g *Guard) Judged() (complete, idle bool) {
 	return g.cutReason == nil, g.running == 0
 }
 
-// suspect names files that can be the work of an earlier session's command.
+// suspect moves files aside that can be the work of an earlier session's command, and reports paths
+// that were absent in the last look of that session.
 func (g *Guard) suspect(u *Unjudged) {
 	if u == nil {
 		return
