@@ -110,8 +110,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestRequestAgainstSDK decodes requests to OpenAI itself into the official SDK's types. Other
-// servers' fields for reasoning are not among them.
+// TestRequestAgainstSDK decodes requests to OpenAI and to another server into the official SDK's
+// types. NoReasoningBack leaves out fields for reasoning, which the SDK does not have.
 func TestRequestAgainstSDK(t *testing.T) {
 	for _, base := range []string{"https://api.openai.com/v1", "http://localhost/v1"} {
 		body := sent(
