@@ -173,7 +173,8 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// TestPlan: the digest has the rest of the last plan.
+// TestPlan: the digest has the last accepted plan unless all its steps are completed. A small text
+// omits completed steps.
 func TestPlan(t *testing.T) {
 	s := newStory(t)
 	planned := func(states ...string) event.ItemEnded {
