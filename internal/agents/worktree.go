@@ -75,7 +75,7 @@ func (k Worktrees) plan(ctx context.Context, dir, session string) (event.Worktre
 	}
 	base, err := k.line(ctx, g.Top, g.Top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if exit := (*exitError)(nil); errors.As(err, &exit) && exit.code == 1 {
-		err = errors.New("the repository has no commit yet")
+		err = errors.New("the repository has no commit yet; make one first: git add -A && git commit -m start")
 	}
 	if err != nil {
 		return none(err)

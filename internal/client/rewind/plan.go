@@ -216,11 +216,11 @@ func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, stri
 	case f.same(now, f.Was):
 		return Same, "it is what it was"
 	case !f.same(now, f.Left) && now == nil:
-		return Keep, "another program deleted it since then"
+		return Keep, "another program or rewind deleted it since then"
 	case !f.same(now, f.Left) && f.Left == nil:
-		return Keep, "another program created it since then"
+		return Keep, "another program or rewind created it since then"
 	case !f.same(now, f.Left):
-		return Keep, "another program changed it since then"
+		return Keep, "another program or rewind changed it since then"
 	case f.Was == nil && f.onlyCopy != "":
 		return Keep, f.onlyCopy
 	case f.Was == nil:

@@ -301,7 +301,7 @@ func TestChangesOfOthersAreKept(t *testing.T) {
 	}
 	text := strings.Join(p.Lines(), "\n")
 	for _, want := range []string{
-		"keep     a  (another program changed it since then)", "keep     c  (another program created it since then)", "keep     d  (another program deleted it since then)",
+		"keep     a  (another program or rewind changed it since then)", "keep     c  (another program or rewind created it since then)", "keep     d  (another program or rewind deleted it since then)",
 		"restore  b", "restore  e  (another program changed it in between; that change is undone as well)",
 	} {
 		if !strings.Contains(text, want) {
