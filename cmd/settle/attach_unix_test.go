@@ -68,7 +68,7 @@ func TestAttachedAnswer(t *testing.T) {
 	v.send(id, "write it")
 	cmd, keys, shot, _ := openTerminal(t, p, "resume", "--plain", id)
 	shot.shows(t, fmt.Sprintf("Attached to pid %d (serve)", v.cmd.Process.Pid))
-	shot.shows(t, "1 allow once.")
+	shot.shows(t, "1 allow once (y).")
 	typed(t, keys, "1\n")
 	shot.shows(t, "It is written.")
 	typed(t, keys, "more\n")

@@ -29,7 +29,7 @@ func TestTerminalBeginsWithSetup(t *testing.T) {
 	typed(t, keys, "\r")
 	shot.shows(t, "(it is not shown):")
 	typed(t, keys, key+"\r")
-	shot.shows(t, "fake-model")
+	shot.shows(t, "› fake-model")
 	typed(t, keys, "\r")
 	shot.shows(t, "settle uses anthropic/fake-model")
 	shot.shows(t, "asks before")

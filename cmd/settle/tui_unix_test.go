@@ -195,7 +195,7 @@ func TestTUIPlain(t *testing.T) {
 		cmd, keys, shot, _ := openTerminal(t, p, "--plain", "-m", "chat/m", "--base-url", server.OpenAI())
 		shot.shows(t, "/help lists commands.")
 		typed(t, keys, "write it\n")
-		shot.shows(t, "1 allow once.")
+		shot.shows(t, "1 allow once (y).")
 		typed(t, keys, "1\n")
 		shot.shows(t, "Done.")
 		shot.shows(t, "Turn:")
@@ -262,7 +262,7 @@ func TestTUIPlanInNewSession(t *testing.T) {
 		})
 		typed(t, keys, key)
 	}
-	answers("5 carry it out in a new session", "5")
+	answers("8 carry it out in a new session", "8")
 	shot.shows(t, "Carry out this plan:")
 	shot.shows(t, "asks before ")
 	typed(t, keys, "\r")
@@ -305,7 +305,7 @@ func TestTUIFork(t *testing.T) {
 		typed(t, keys, "\x07\x04")
 		exited(t, cmd, 0)
 		list, err := p.command("sessions").Output()
-		if err != nil || strings.Count(string(list), "say it") != 2 {
+		if err != nil || strings.Count(string(list), "say it") != 1 || strings.Count(string(list), "the copy") != 1 {
 			t.Errorf("%v; the sessions are\n%s", err, list)
 		}
 	})
