@@ -76,10 +76,20 @@ func Choices(a event.ApprovalRequested, stops bool) (all []Choice) {
 }
 
 // Choose returns the choice that a line names by its number, its letter or its word ("yes", "no",
-// "session"), and the words behind it. Only answers that tell the model something take words.
+// "session"), and the words behind it. Only answers that tell the model something take words. A
+// sentence that begins with "no" is a message as a whole, and one that begins with a letter in upper
+// case ("I think …") names no choice.
 func Choose(choices []Choice, line string) (c Choice, words string, ok bool) {
-	name, words, _ := strings.Cut(strings.TrimSpace(line), " ")
-	name, words = strings.ToLower(name), strings.TrimSpace(words)
+	line = strings.TrimSpace(line)
+	first, words, _ := strings.Cut(line, " ")
+	name, words := strings.ToLower(first), strings.TrimSpace(words)
+	switch {
+	case words == "":
+	case name == "no":
+		words = line
+	case name != first:
+		return Choice{}, "", false
+	}
 	letters := map[string]string{"yes": "y", "no": "n", "session": "s"}
 	if letter, isWord := letters[name]; isWord {
 		name = letter

@@ -44,9 +44,10 @@ func TestChoose(t *testing.T) {
 		"1": {Verdict: event.Approved}, " Y ": {Verdict: event.Approved}, "yes": {Verdict: event.Approved},
 		"2": {Verdict: event.ApprovedSession}, "session": {Verdict: event.ApprovedSession},
 		"3": {Verdict: event.Denied}, "no": {Verdict: event.Denied}, "n": {Verdict: event.Denied},
-		"3 use git": {Verdict: event.Denied, Message: "use git"},
-		"i use git": {Verdict: event.Denied, Message: "use git"},
-		"5":         {Verdict: event.Denied, Explain: true}, "e": {Verdict: event.Denied, Explain: true},
+		"3 use git":              {Verdict: event.Denied, Message: "use git"},
+		"i use git":              {Verdict: event.Denied, Message: "use git"},
+		"No test may be deleted": {Verdict: event.Denied, Message: "No test may be deleted"}, "I think not": {},
+		"5": {Verdict: event.Denied, Explain: true}, "e": {Verdict: event.Denied, Explain: true},
 		"6": {Verdict: event.ApprovalAborted},
 		"":  {}, "7": {}, "yes please": {}, "1 2": {}, "12": {}, "hello": {},
 	} {

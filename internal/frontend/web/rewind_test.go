@@ -25,10 +25,8 @@ func written(t *testing.T, ceiling settle.Permission) (b *harness, session, dir 
 		dir: t.TempDir(), work: dir, allow: true, web: func(o *web.Options) { o.Ceiling = ceiling },
 		model: script.New(
 			script.Text("hi"),
-			script.Turn(
-				script.Call("write", `{"path":"new","content":"n"}`),
-				script.Call("edit", `{"path":"a","old_string":"one","new_string":"two"}`),
-			),
+			script.Call("write", `{"path":"new","content":"n"}`),
+			script.Call("edit", `{"path":"a","old_string":"one","new_string":"two"}`),
 			script.Text("done"),
 		),
 		config: func(c *settle.SessionConfig) {
