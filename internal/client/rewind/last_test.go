@@ -20,10 +20,10 @@ func refuses(t *testing.T, err error, words ...string) {
 	}
 }
 
-// After a rewind to before the first input, its copy is the session that continues; after its undo
-// it is the original again, whose history fits the files.
+// After a rewind, its copy is the session that continues; after its undo it is the original again,
+// whose history fits the files.
 func TestLastSessionAfterUndo(t *testing.T) {
-	b := work(t, map[string]string{"a": "1\n"}, []call{edit("a", "1", "2")})
+	b := work(t, map[string]string{"a": "1\n"}, []call{edit("a", "1", "2")}, []call{edit("a", "2", "3")})
 	continues := func(when, want string) {
 		t.Helper()
 		if got, err := LastSession(t.Context(), b.data, b.dir); err != nil || got != want {
@@ -34,8 +34,13 @@ func TestLastSessionAfterUndo(t *testing.T) {
 	continues("rewound", rewound.Session)
 	undone := b.undo(rewound.Snapshot)
 	continues("undone", b.session)
-	b.undo(undone.Snapshot)
+	repeated := b.undo(undone.Snapshot)
 	continues("repeated", rewound.Session)
+	b.undo(repeated.Snapshot)
+	second := b.fork(b.plan("2"))
+	continues("rewound to the second input", second.Session)
+	b.undo(second.Snapshot)
+	continues("undone too", b.session)
 }
 
 // The last rewind of a directory is undone once. A rewind that was repeated can be undone again.
