@@ -167,7 +167,10 @@ func refusals(p sandbox.Policy, dir string, out Output) (list []string, suspect 
 		paths := path().FindAllStringSubmatch(line, -1)
 		suspect = suspect || !out.Completed ||
 			out.Sandbox != event.ReadOnly && len(paths) == 0 && ending().MatchString(line)
-		for _, found := range slices.Backward(paths) { // most programs name the file last
+		for n, found := range slices.Backward(paths) { // most programs name the file last
+			if n == 0 && len(paths) > 1 && strings.HasPrefix(line, found[0]+":") {
+				break // the program itself
+			}
 			name := strings.Join(found[1:], "")
 			what := refused(p, disk.AbsoluteIn(dir, name))
 			if out.Completed && out.Sandbox == event.ReadOnly && strings.HasPrefix(what, "writing ") {

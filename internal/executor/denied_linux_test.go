@@ -43,6 +43,7 @@ func TestRefusalsOfCompletedCommands(t *testing.T) {
 			"fatal: Unable to create '" + dir + "/.git/index.lock': Read-only file system",
 			"writing " + dir + "/.git/index.lock", "",
 		},
+		{"/usr/bin/bash: line 1: in-another-folder: Read-only file system", "", ""},
 		{"cat: ../secret: Permission denied", read, read},
 		{"curl: (6) Could not resolve host: example.com", "the network", "the network"},
 		{"Error: getaddrinfo ENOTFOUND example.com", "the network", "the network"},
