@@ -207,7 +207,7 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		isRange = false
 	}
 	if t.what != "" && !isRange {
-		t.has, t.place.Dir = func(file string) bool { return isBelow(p.dir, file) }, p.dir
+		t.has, t.place.Dirs = func(file string) bool { return isBelow(p.dir, file) }, dirsOf(p.dir)
 		return review.Request(t.what, nil), nil
 	}
 	repository, err := assemble.OpenRepository(ctx, s.environ, p.dir)
@@ -234,12 +234,21 @@ func (t *reviewTurn) request(ctx context.Context, s *streams, p runPlace) (strin
 		}
 	}
 	if err == nil && !t.canHide(ctx, repository, isRange) {
-		t.has, t.place = review.Has(files), review.Place{Dir: p.dir, Prefix: repository.Prefix(ctx)}
+		t.has, t.place = review.Has(files), review.Place{Dirs: dirsOf(p.dir), Prefix: repository.Prefix(ctx)}
 		if len(files) == 0 {
 			err = &nothingError{nothing}
 		}
 	}
 	return review.Request(what, files), err
+}
+
+// dirsOf returns the path of a directory as it is named, and without links.
+func dirsOf(dir string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || real == dir {
+		return []string{dir}
+	}
+	return []string{dir, real}
 }
 
 // isBelow reports whether a file exists below the directory or one of its parents: the model names

@@ -191,8 +191,8 @@ func Parse(answer string) (Report, error) {
 
 // Place is the directory of a review.
 type Place struct {
-	// Dir is its absolute path.
-	Dir string
+	// Dirs are its absolute paths: as named, and without links.
+	Dirs []string
 	// Prefix is its path relative to the top of the repository, with slashes; "" for the top.
 	Prefix string
 }
@@ -203,11 +203,13 @@ func (p Place) names(file string) []string {
 	if !filepath.IsAbs(file) {
 		return []string{file, path.Join(p.Prefix, file)}
 	}
-	below, err := filepath.Rel(p.Dir, file)
-	if err != nil {
-		return nil
+	var all []string
+	for _, dir := range p.Dirs {
+		if below, err := filepath.Rel(dir, file); err == nil {
+			all = append(all, path.Join(p.Prefix, filepath.ToSlash(below)))
+		}
 	}
-	return []string{path.Join(p.Prefix, filepath.ToSlash(below))}
+	return all
 }
 
 // MarkOutside names the files of findings relative to the top of the repository, and marks the

@@ -87,7 +87,7 @@ func TestFindingsOutsideOfChange(t *testing.T) {
 		{File: "a"},
 		{File: ""},
 	}}
-	r.MarkOutside(review.Place{Dir: "/repo"}, review.Has([]string{"M\ta.go", "M\tsub", "A\t\"ü \\\"x\\\".go\"", "D\tgone.go"}))
+	r.MarkOutside(review.Place{Dirs: []string{"/repo"}}, review.Has([]string{"M\ta.go", "M\tsub", "A\t\"ü \\\"x\\\".go\"", "D\tgone.go"}))
 	var outside []string
 	for _, f := range r.Findings {
 		if f.Outside {
@@ -116,14 +116,14 @@ func TestFindingsOutsideOfChange(t *testing.T) {
 // Models name files also by absolute paths, relative to the directory, and not in the shortest form.
 func TestFindingsNameFilesFromTheTop(t *testing.T) {
 	answer := `{"summary":"s","findings":[`
-	for n, file := range []string{"/repo/sub/a.go", "sub//a.go", "./sub/../sub/a.go", "a.go", "/repo/b.go", "../b.go"} {
+	for n, file := range []string{"/repo/sub/a.go", "sub//a.go", "./sub/../sub/a.go", "a.go", "/repo/b.go", "../b.go", "/link/a.go"} {
 		answer += strings.Repeat(",", min(n, 1)) + `{"file":"` + file + `","line":1,"severity":"low","text":"t"}`
 	}
 	r, err := review.Parse(answer + "]}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.MarkOutside(review.Place{Dir: "/repo/sub", Prefix: "sub/"}, review.Has([]string{"M\tsub/a.go", "M\tb.go"}))
+	r.MarkOutside(review.Place{Dirs: []string{"/link", "/repo/sub"}, Prefix: "sub/"}, review.Has([]string{"M\tsub/a.go", "M\tb.go"}))
 	var got []string
 	for _, f := range r.Findings {
 		got = append(got, f.File)
@@ -131,7 +131,7 @@ func TestFindingsNameFilesFromTheTop(t *testing.T) {
 			t.Errorf("%q is outside of the change", f.File)
 		}
 	}
-	want := "sub/a.go sub/a.go sub/a.go sub/a.go b.go b.go"
+	want := "sub/a.go sub/a.go sub/a.go sub/a.go b.go b.go sub/a.go"
 	if strings.Join(got, " ") != want {
 		t.Errorf("the files are %q, want %q", got, want)
 	}
