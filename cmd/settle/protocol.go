@@ -87,13 +87,9 @@ func (s *streams) server(cmd *cobra.Command, o assemble.Options) (*protocolServe
 		Base:     o,
 		OpenHost: s.telemetry.Open,
 		Settings: func(dir string, given map[string]string) (*config.Resolved, error) {
-			all := map[string]string{}
-			for _, some := range []map[string]string{flags, given} {
-				for name, value := range some {
-					all[name] = value
-				}
-			}
-			return s.settings(dir, all, project)
+			return config.LoadOver(flags, given, func(all map[string]string) (*config.Resolved, error) {
+				return s.settings(dir, all, project)
+			})
 		},
 	}
 	return in, sig

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -184,9 +183,9 @@ func (f *serveFlags) sessions(cmd *cobra.Command, s *streams, base assemble.Opti
 	return &assemble.Sessions{
 		Base: base,
 		Settings: func(dir string, chosen map[string]string) (*config.Resolved, error) {
-			all := given(cmd.Flags())
-			maps.Copy(all, chosen)
-			return s.settings(dir, all, f.project())
+			return config.LoadOver(given(cmd.Flags()), chosen, func(all map[string]string) (*config.Resolved, error) {
+				return s.settings(dir, all, f.project())
+			})
 		},
 	}
 }

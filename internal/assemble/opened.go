@@ -91,9 +91,7 @@ func (h *Sessions) choose(ctx context.Context, o *Opened, settings map[string]st
 		spec.Settings = o.chosen
 	}
 	o.mu.Unlock()
-	next := map[string]string{}
-	maps.Copy(next, spec.Settings)
-	maps.Copy(next, settings)
+	next := config.Merge(spec.Settings, settings, o.Model().ProviderName)
 	maps.DeleteFunc(next, func(_, value string) bool { return value == "" })
 	spec.Settings = next
 	r, err := h.Settings(spec.Dir, spec.Settings)

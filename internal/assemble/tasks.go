@@ -3,11 +3,11 @@ package assemble
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/tool/task"
 )
@@ -60,14 +60,7 @@ func (w modeWorktrees) Plan(ctx context.Context, dir, session string) (event.Wor
 
 // childModel returns the model that a call names.
 func (o *Options) childModel(ctx context.Context, name string) (model.Config, error) {
-	settings := maps.Clone(o.Given)
-	if settings == nil {
-		settings = map[string]string{}
-	}
-	settings["model"] = name
-	if providerOf(name) != o.provider() {
-		delete(settings, "base_url") // the address of the parent's provider must not receive another one's key
-	}
+	settings := config.Merge(o.Given, map[string]string{"model": name}, o.provider())
 	r, err := o.Resolve(o.Dir, settings)
 	if err != nil {
 		return model.Config{}, err

@@ -62,20 +62,18 @@ func (r *Resolved) ChooseReviewer(first Choice) (Choice, error) {
 
 // addressed returns the choice of a setting with the address of its server.
 func (r *Resolved) addressed(choice Choice, setting string) (Choice, error) {
-	if setting == "model" && r.BaseURL != "" {
-		choice.Provider.BaseURL = r.BaseURL
-		choice.Provider.BaseURLOrigin = r.Origins["base_url"]
-	}
-	if choice.Provider.BaseURL == "" {
-		return Choice{}, &Error{
-			Where: r.origin(setting).String(),
-			Key:   "base_url",
-			Message: fmt.Sprintf(
-				"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
-				choice.Provider.Name,
-				choice.Provider.Name,
-			),
+	choice.Provider = r.withAddress(choice.Provider, setting == "model")
+	if name := choice.Provider.Name; choice.Provider.BaseURL == "" {
+		message := fmt.Sprintf(
+			"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]", name, name,
+		)
+		if r.BaseURL != "" && r.baseURLFor != "" {
+			message = fmt.Sprintf(
+				"provider %q has no address: --base-url belongs to the provider %q; set base_url under [providers.%s]",
+				name, r.baseURLFor, name,
+			)
 		}
+		return Choice{}, &Error{Where: r.origin(setting).String(), Key: "base_url", Message: message}
 	}
 	return choice, nil
 }
@@ -190,12 +188,6 @@ func (r *Resolved) Ready(p Provider) bool {
 // Askable returns the providers that can list their models: the named provider, or all that
 // are ready or need no key; if there are none, the providers that lack only a key.
 func (r *Resolved) Askable(name ...string) ([]Provider, error) {
-	override := func(p Provider) Provider {
-		if r.BaseURL != "" {
-			p.BaseURL, p.BaseURLOrigin = r.BaseURL, r.Origins["base_url"]
-		}
-		return p
-	}
 	if len(name) == 0 && r.Model != "" && r.BaseURL != "" {
 		of, _, _ := strings.Cut(r.Model, "/")
 		name = []string{of}
@@ -207,7 +199,7 @@ func (r *Resolved) Askable(name ...string) ([]Provider, error) {
 			return nil, &ModelError{Message: fmt.Sprintf("there is no provider %q%s (known: %s)", name[0],
 				DidYouMean(name[0], all), strings.Join(all, ", "))}
 		}
-		return []Provider{override(p)}, nil
+		return []Provider{r.withAddress(p, true)}, nil
 	}
 	if r.BaseURL != "" {
 		return nil, &Error{Where: "--base-url", Message: "name the provider that it belongs to, such as \"chat\""}

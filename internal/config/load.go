@@ -66,7 +66,8 @@ type Resolved struct {
 	// Trust is the Trust of the Input.
 	Trust repo.Trust
 
-	in Input
+	in         Input
+	baseURLFor string // the provider of the address in BaseURL; empty for the chosen model's
 }
 
 type loader struct {
@@ -325,6 +326,10 @@ func (l *loader) flags() error {
 	for key, value := range l.in.Flags {
 		flag := FlagOf(key)
 		origin := Origin{Kind: Flag, Where: flag}
+		if key == addressFor {
+			l.baseURLFor = value
+			continue
+		}
 		if key == "base_url" {
 			base, err := asURL(value)
 			if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,9 @@ import (
 type started struct {
 	Model   string `json:"model,omitempty"`
 	BaseURL string `json:"base_url,omitempty"`
-	Effort  string `json:"effort,omitempty"`
+	// Provider is the provider of the server; the key of no other provider is sent to it.
+	Provider string `json:"provider,omitempty"`
+	Effort   string `json:"effort,omitempty"`
 }
 
 // maxStarted bounds the file of a session's start, in bytes.
@@ -54,7 +57,9 @@ func (r *Resolved) KeepChosen(session string) error {
 
 // toKeep returns what a flag or a variable named for a session; false if it cannot be kept.
 func (r *Resolved) toKeep(session string) (s started, ok bool) {
-	s.BaseURL = r.BaseURL
+	if s.BaseURL = r.BaseURL; s.BaseURL != "" {
+		s.Provider = cmp.Or(r.baseURLFor, r.chosenProvider())
+	}
 	if r.isNamed("model", r.Model) {
 		s.Model = r.Model
 	}
@@ -112,8 +117,8 @@ func (r *Resolved) started(session string, given map[string]string) map[string]s
 	if s.Model != "" {
 		all["model"] = s.Model
 	}
-	if s.BaseURL != "" && r.BaseURL == "" {
-		all["base_url"] = s.BaseURL
+	if s.BaseURL != "" && s.Provider != "" && r.BaseURL == "" {
+		all["base_url"], all[addressFor] = s.BaseURL, s.Provider
 	}
 	if s.Effort != "" && !r.isNamed("effort", r.Effort) {
 		all["effort"] = s.Effort

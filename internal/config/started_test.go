@@ -34,7 +34,9 @@ func TestStarted(t *testing.T) {
 		{
 			"both", nil, named, nil,
 			settings{"effort": "low"},
-			settings{"effort": "low", "model": "chat/m", "base_url": "http://127.0.0.1:1/v1"},
+			settings{
+				"effort": "low", "model": "chat/m", "base_url": "http://127.0.0.1:1/v1", "base_url_for": "chat",
+			},
 		},
 		{
 			"an effort", nil,

@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -68,9 +67,9 @@ func (u *user) serve(t *testing.T, change ...func(*assemble.Options)) *harness {
 		return map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}[name]
 	}
 	settings := func(dir string, chosen map[string]string) (*config.Resolved, error) {
-		all := maps.Clone(u.flags)
-		maps.Copy(all, chosen)
-		return config.Load(config.Input{Dir: dir, Flags: all, Getenv: getenv, GOOS: "linux"})
+		return config.LoadOver(u.flags, chosen, func(all map[string]string) (*config.Resolved, error) {
+			return config.Load(config.Input{Dir: dir, Flags: all, Getenv: getenv, GOOS: "linux"})
+		})
 	}
 	return serve(t, setup{dir: filepath.Join(u.home, "data"), work: u.dir, web: func(o *web.Options) {
 		r, err := settings(u.dir, nil)

@@ -116,12 +116,13 @@ func TestModelOfCopies(t *testing.T) {
 		hosts.Base.Model = model.Config{}
 		resolve := hosts.Settings
 		hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
-			all := map[string]string{"base_url": "http://127.0.0.1:1/v1"}
+			flags := map[string]string{"base_url": "http://127.0.0.1:1/v1"}
 			if flag != "" {
-				all["model"] = flag
+				flags["model"] = flag
 			}
-			maps.Copy(all, given)
-			return resolve(dir, all)
+			return config.LoadOver(flags, given, func(all map[string]string) (*config.Resolved, error) {
+				return resolve(dir, all)
+			})
 		}
 		file := filepath.Join(place.Dir, ".config", "settle", "config.toml")
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
