@@ -110,7 +110,8 @@ func (p *providers) open(t *testing.T, h *assemble.Sessions, id string, spec ass
 }
 
 // The address that was named for a session receives no request, and no key, of another provider: not
-// after a choice, not when the session is opened again, and not in a new session like it.
+// after a choice, not when the session is opened again, and not in a new session like it. A model of
+// the address's own provider is asked there again.
 func TestAddressStaysWithItsProvider(t *testing.T) {
 	for _, where := range []string{"session", "flags"} {
 		p := newProviders(t)
@@ -147,6 +148,8 @@ func TestAddressStaysWithItsProvider(t *testing.T) {
 		}
 		o = p.open(t, p.hosts(t, nil), "s", assemble.SessionSpec{})
 		check("opened by another program", o, "maker")
+		choose(o, "chat/fake-model")
+		check("the first provider again", o, "kept")
 	}
 }
 
@@ -169,4 +172,37 @@ func TestAddressOfFlagStaysWithItsProvider(t *testing.T) {
 	if got := p.turn(t, p.open(t, p.hosts(t, flags), "s", assemble.SessionSpec{})); got != "maker" {
 		t.Errorf("the server %q received the request of another provider", got)
 	}
+}
+
+// A frontend that opens a session with the chosen model opens it with the server and the effort of the
+// choice, and what is kept for the session stays the same: also for its copies, and for new sessions.
+func TestChosenModelKeepsServerAndEffort(t *testing.T) {
+	p := newProviders(t)
+	h := p.hosts(t, nil)
+	named := map[string]string{"model": "chat/fake-model", "base_url": p.kept.OpenAI(), "effort": "high"}
+	o := p.open(t, h, "s", assemble.SessionSpec{Settings: named})
+	chosen := map[string]string{"model": "chat/fake2"}
+	if err := o.Choose(t.Context(), chosen); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, o *assemble.Opened) {
+		t.Helper()
+		if got := p.turn(t, o); got != "kept" || o.Model().FullName() != "chat/fake2" || o.Model().Effort != "high" {
+			t.Errorf("%s: the server %q, %s, %q", what, got, o.Model().FullName(), o.Model().Effort)
+		}
+	}
+	check("chosen", o)
+	file := config.StartedFile(filepath.Join(p.home, "data"), "s")
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(t.Context(), "s", event.Shutdown, "test"); err != nil {
+		t.Fatal(err)
+	}
+	check("opened again", p.open(t, h, "s", assemble.SessionSpec{Settings: chosen}))
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the session keeps %s, want %s", after, before)
+	}
+	check("a new session", p.open(t, h, "", assemble.SessionSpec{Settings: chosen, Like: "s"}))
 }

@@ -88,7 +88,8 @@ func (r *Resolved) keepStarted(session string, s started) error {
 // Continue returns the settings for the continuation of a session, and what they were
 // resolved from: the given settings with the model, the server and the effort that were named
 // for the session last, unless a flag or a variable names another model now. It calls load,
-// which resolves given settings, only if there is something to add.
+// which resolves given settings, only if there is something to add. Who names the session's own model,
+// such as a frontend that keeps what was chosen, gets its server and its effort too.
 func (r *Resolved) Continue(
 	session string, given map[string]string, load func(map[string]string) (*Resolved, error),
 ) (*Resolved, map[string]string, error) {
@@ -102,12 +103,12 @@ func (r *Resolved) Continue(
 
 // started returns the given settings with those that were named for the session last.
 func (r *Resolved) started(session string, given map[string]string) map[string]string {
-	if session == "" || r.isNamed("model", r.Model) || !isFileName(session) || r.DataDir == "" {
+	if session == "" || !isFileName(session) || r.DataDir == "" {
 		return given
 	}
 	data, _, err := disk.Read(StartedFile(r.DataDir, session), maxStarted)
 	var s started
-	if err != nil || json.Unmarshal(data, &s) != nil {
+	if err != nil || json.Unmarshal(data, &s) != nil || r.isNamed("model", r.Model) && r.Model != s.Model {
 		return given
 	}
 	all := maps.Clone(given)

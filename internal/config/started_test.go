@@ -63,6 +63,15 @@ func TestStarted(t *testing.T) {
 		{"nothing was named", nil, settings{}, nil, settings{}, settings{}},
 		{"a variable", settings{"SETTLE_MODEL": "chat/v"}, settings{}, nil, settings{}, settings{"model": "chat/v"}},
 		{"another model now", nil, named, nil, settings{"model": "chat/o"}, settings{"model": "chat/o"}},
+		{
+			"the same model now", nil,
+			settings{"model": "chat/m", "base_url": "http://127.0.0.1:1/v1", "effort": "high"},
+			nil,
+			settings{"model": "chat/m"},
+			settings{
+				"model": "chat/m", "base_url": "http://127.0.0.1:1/v1", "base_url_for": "chat", "effort": "high",
+			},
+		},
 		{"a variable now", nil, named, settings{"SETTLE_MODEL": "chat/v"}, settings{}, settings{}},
 		{
 			"another server now", nil, named, nil,

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +19,7 @@ import (
 type user struct {
 	home, dir string
 	flags     map[string]string
+	env       map[string]string
 }
 
 func newUser(t *testing.T) *user {
@@ -64,7 +66,7 @@ func adjustable(t *testing.T, permission string, change ...func(*assemble.Option
 func (u *user) serve(t *testing.T, change ...func(*assemble.Options)) *harness {
 	t.Helper()
 	getenv := func(name string) string {
-		return map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}[name]
+		return cmp.Or(map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}[name], u.env[name])
 	}
 	settings := func(dir string, chosen map[string]string) (*config.Resolved, error) {
 		return config.LoadOver(u.flags, chosen, func(all map[string]string) (*config.Resolved, error) {
