@@ -26,7 +26,29 @@ type Opened struct {
 	mu     sync.Mutex        // guards the fields below
 	model  *model.Config     // model set by SetModel; nil for the Agent's model
 	chosen map[string]string // chosen settings; nil for the settings of the Spec
+	unkept bool              // KeepStarted keeps the settings of the Agent
 }
+
+// KeepStarted keeps the model, the server and the effort of a session that was opened with an existing
+// agent, once a turn uses them. A later call does nothing.
+func (o *Opened) KeepStarted() {
+	o.mu.Lock()
+	unkept := o.unkept
+	o.unkept = false
+	o.mu.Unlock()
+	if !unkept {
+		return
+	}
+	if err := o.Agent.KeepStarted(o.ID()); err != nil && o.Agent.Session.Logger != nil {
+		o.Agent.Session.Logger.Warn(err.Error()) // the session has its model while it is open
+	}
+}
+
+// ChosenError: the settings that were chosen for a session cannot be used, so it was not opened.
+type ChosenError struct{ Err error }
+
+func (e *ChosenError) Error() string { return e.Err.Error() }
+func (e *ChosenError) Unwrap() error { return e.Err }
 
 // Model returns the model of the session's next turns.
 func (o *Opened) Model() model.Config {
@@ -91,32 +113,57 @@ func (h *Sessions) choose(ctx context.Context, o *Opened, settings map[string]st
 		spec.Settings = o.chosen
 	}
 	o.mu.Unlock()
-	next := config.Merge(spec.Settings, settings, o.Model().ProviderName)
-	maps.DeleteFunc(next, func(_, value string) bool { return value == "" })
-	spec.Settings = next
-	r, err := h.Settings(spec.Dir, spec.Settings)
+	spec.Chosen = settings
+	c, err := h.chosenModel(ctx, spec, o.Model().ProviderName)
 	if err != nil {
 		return err
 	}
-	from, err := h.options(spec, r)
-	if err != nil {
+	if err := o.use(ctx, c); err != nil {
 		return err
 	}
-	a := newAgent(from)
-	if err := from.model(ctx, a); err != nil {
-		return err
-	}
-	if err := o.SetModel(ctx, a); err != nil {
-		return err
-	}
-	o.mu.Lock()
-	o.chosen = next
-	o.mu.Unlock()
 	if o.Agent.Session.Ephemeral {
 		return nil
 	}
-	if err := r.KeepChosen(o.ID()); err != nil && o.Agent.Session.Logger != nil {
+	if err := c.resolved.KeepChosen(o.ID()); err != nil && o.Agent.Session.Logger != nil {
 		o.Agent.Session.Logger.Warn(err.Error()) // the choice holds while the session is open
 	}
+	return nil
+}
+
+// chosenModel has the agent with a chosen model, and the settings that chose it.
+type chosenModel struct {
+	agent    *Agent // without tools and prompt
+	settings map[string]string
+	resolved *config.Resolved
+}
+
+// chosenModel makes the model that spec.Chosen chooses, over spec.Settings. provider is the provider of
+// the session's model.
+func (h *Sessions) chosenModel(ctx context.Context, spec SessionSpec, provider string) (*chosenModel, error) {
+	spec.Settings = config.Merge(spec.Settings, spec.Chosen, provider)
+	maps.DeleteFunc(spec.Settings, func(_, value string) bool { return value == "" })
+	r, err := h.Settings(spec.Dir, spec.Settings)
+	if err != nil {
+		return nil, err
+	}
+	from, err := h.options(spec, r)
+	if err != nil {
+		return nil, err
+	}
+	a := newAgent(from)
+	if err := from.model(ctx, a); err != nil {
+		return nil, err
+	}
+	return &chosenModel{a, spec.Settings, r}, nil
+}
+
+// use has the session's next turns use a chosen model.
+func (o *Opened) use(ctx context.Context, c *chosenModel) error {
+	if err := o.SetModel(ctx, c.agent); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.chosen, o.unkept = c.settings, false
 	return nil
 }

@@ -20,11 +20,15 @@ type SessionSpec struct {
 	// Settings are settings by name (model, base_url, effort, tools …), with the precedence
 	// of flags.
 	Settings map[string]string
+	// Chosen are the settings that were chosen for the session earlier. If they cannot be used, Open
+	// returns a [*ChosenError] and opens nothing.
+	Chosen map[string]string
 	// Options, if set, changes the options of the session's agent.
 	Options func(*Options)
 	// By is the author of the settings: the user's configuration binds a [Client].
 	By Author
-	// Agent, if set, is used instead of a new agent, unless the session has a git worktree.
+	// Agent, if set, is used instead of a new agent, unless the session has a git worktree. Its settings
+	// are kept for the session by [Opened.KeepStarted], not by Open.
 	Agent *Agent
 	// Worktree, if set, has a new session work in a git worktree of its own, with this name or
 	// "". A session that has one opens it again.
@@ -148,11 +152,28 @@ func (h *Sessions) Open(ctx context.Context, id string, spec SessionSpec) (*Open
 	if err != nil {
 		return nil, err
 	}
-	o, err := h.openWith(ctx, id, spec, a)
+	o, err := h.openChosen(ctx, id, spec, a)
 	if w := a.Session.Worktree; w != nil && err != nil {
 		w.Leave(context.WithoutCancel(ctx)) // it does nothing if the session has done it
 	}
 	return o, err
+}
+
+// openChosen opens a session with its agent and the settings that were chosen for it.
+func (h *Sessions) openChosen(ctx context.Context, id string, spec SessionSpec, a *Agent) (*Opened, error) {
+	if len(spec.Chosen) == 0 {
+		return h.openWith(ctx, id, spec, a)
+	}
+	c, err := h.chosenModel(ctx, spec, a.Session.Model.ProviderName)
+	if err != nil {
+		return nil, &ChosenError{err}
+	}
+	spec.Chosen = nil
+	o, err := h.openWith(ctx, id, spec, a)
+	if err != nil {
+		return o, err
+	}
+	return o, o.use(ctx, c)
 }
 
 // openWith opens a session with its agent.
@@ -177,6 +198,12 @@ func (h *Sessions) openWith(ctx context.Context, id string, spec SessionSpec, a 
 	}
 	if got := h.opened(s); got != o {
 		return got, ErrOpen
+	}
+	if spec.Agent != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.unkept = true
+		return o, nil
 	}
 	if err := a.KeepStarted(s.ID()); err != nil {
 		a.note(err.Error())

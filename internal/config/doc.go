@@ -20,6 +20,7 @@
 //
 // Other files:
 //
+//   - address.go: which provider the address of a flag belongs to
 //   - choose.go: the default model, if the user named none
 //   - document.go: reads and parses one file, bounded
 //   - error.go: errors about settings, models and keys

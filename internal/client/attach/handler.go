@@ -215,6 +215,9 @@ func (h *handler) submit(ctx context.Context, p submission, more ...settle.Input
 	if err != nil {
 		return nil, err
 	}
+	if o, err := h.opened(); err == nil {
+		o.KeepStarted()
+	}
 	return receipt{turn.Input(), turn.Seq()}, nil
 }
 

@@ -96,3 +96,51 @@ func TestChosenModelKeepsServerAndEffort(t *testing.T) {
 	check("a copy", "/api/sessions/"+ask[object](b, "POST", "/api/sessions/s/fork", nil, 201)["id"].(string))
 	b.diff("kept", before, u.started(t, "s"))
 }
+
+// A server that is started with a model keeps it for an existing session when a turn uses it, and not when
+// a client reads the settings.
+func TestServersModelIsKeptWithATurn(t *testing.T) {
+	u, _, _ := chooser(t)
+	before := u.started(t, "s")
+	u.flags = map[string]string{"model": "chat/of-the-server"}
+	b := u.serve(t)
+	b.diff("model", "chat/of-the-server", ask[object](b, "GET", "/api/sessions/s/settings", nil, 200)["model"])
+	b.diff("kept after reading", before, u.started(t, "s"))
+	b.turn("/api/sessions/s")
+	b.diff("kept after a turn", `{"model":"chat/of-the-server"}`, u.started(t, "s"))
+	ask[object](b, "POST", "/api/sessions/s/settings", object{"model": "chat/chosen"}, 200)
+	b.turn("/api/sessions/s")
+	b.diff("kept after a choice", `{"model":"chat/chosen"}`, u.started(t, "s"))
+}
+
+// A session whose model cannot be used runs on no other one: the client receives the reason, and can choose.
+func TestUnusableModelNeedsAChoice(t *testing.T) {
+	u, kept, own := chooser(t)
+	file := config.StartedFile(filepath.Join(u.home, "data"), "s")
+	if err := os.WriteFile(file, []byte(`{"model":"openai/gpt-5"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, before := u.serve(t), len(kept.Exchanges())
+	for range 2 {
+		got := ask[object](b, "POST", "/api/sessions/s/inputs", object{"text": "go on"}, 409)
+		if detail := fmt.Sprint(got["detail"]); !strings.Contains(detail, "openai/gpt-5") ||
+			!strings.Contains(detail, "OPENAI_API_KEY") || !strings.Contains(detail, "choose another model") {
+			t.Errorf("the client received %q", detail)
+		}
+		choices := ask[object](b, "GET", "/api/sessions/s/settings", nil, 200)
+		if choices["model"] != "openai/gpt-5" || !strings.Contains(fmt.Sprint(choices["unusable"]), "OPENAI_API_KEY") {
+			t.Errorf("the choices are %v", choices)
+		}
+		ask[object](b, "POST", "/api/sessions/s/settings", object{"model": "openai/gpt-5.2"}, 409) // no key either
+		ask[object](b, "POST", "/api/sessions/s/settings", object{"effort": "low"}, 409)
+	}
+	if n := len(kept.Exchanges()) - before + len(own.Exchanges()); n != 0 {
+		t.Errorf("%d requests for other models", n)
+	}
+	ask[object](b, "POST", "/api/sessions/s/settings", object{"model": "chat/two"}, 200)
+	b.turn("/api/sessions/s")
+	b.diff("kept", `{"model":"chat/two"}`, u.started(t, "s"))
+	if n := len(own.Exchanges()); n != 1 {
+		t.Errorf("%d requests for the chosen model", n)
+	}
+}

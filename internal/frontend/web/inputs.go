@@ -29,6 +29,9 @@ func (s *Server) input(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return refusedInput(err)
 		}
+		if o, ok := session.Value().(*assemble.Opened); ok {
+			o.KeepStarted()
+		}
 		reply(w, http.StatusAccepted, receipt{Input: turn.Input(), Seq: turn.Seq(), Duplicate: turn.Seq() == 0})
 		return nil
 	})

@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/settle-agent/settle"
@@ -128,6 +130,21 @@ func (s *Server) nextSettings(id string) (inForce, bool) {
 	return out, true
 }
 
+// unusableModel is the type of the problem that a session's model cannot be used.
+const unusableModel = "unusable-model"
+
+// isUnusable reports whether a session was not opened because its model cannot be used.
+func isUnusable(err error) bool {
+	p, ok := errors.AsType[*problem](err)
+	return ok && p.Type == problemType+unusableModel
+}
+
+func (s *Server) unusable(model string, err error) error {
+	return newProblem(http.StatusConflict, unusableModel, fmt.Sprintf(
+		"cannot use the model %s of this session: %s; nothing was done; choose another model", model, s.mask(err.Error()),
+	))
+}
+
 // open opens the session, or creates it.
 func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	if s.Sessions == nil {
@@ -151,21 +168,18 @@ func (s *Server) open(ctx context.Context, id string) (*settle.Session, error) {
 	}
 	opened, err := s.Sessions.Open(
 		ctx, id, assemble.SessionSpec{
-			Dir: s.WorkDir, Settings: map[string]string{}, Agent: a,
+			Dir: s.WorkDir, Settings: map[string]string{}, Agent: a, Chosen: chosen,
 			Options: func(o *assemble.Options) { o.Policy = policy }, // in a git worktree
 		},
 	)
+	unusable, isUnusable := errors.AsType[*assemble.ChosenError](err)
 	switch {
 	case errors.Is(err, assemble.ErrOpen):
 		return opened.Session, nil
+	case isUnusable:
+		return nil, s.unusable(chosen["model"], unusable)
 	case err != nil:
 		return nil, err
-	case len(chosen) > 0:
-		if err := s.Sessions.Choose(ctx, opened, chosen); err != nil { // it has worked before
-			s.Logger.Warn(
-				"cannot use the settings that were chosen for a session", "session", id, "error", s.mask(err.Error()),
-			)
-		}
 	}
 	return opened.Session, nil
 }

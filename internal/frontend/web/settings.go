@@ -37,6 +37,7 @@ type choices struct {
 	Efforts     []string  `json:"efforts"`
 	Permissions []offered `json:"permissions" jsonschema:"not looser than the configured permission"`
 	Problem     string    `json:"problem,omitempty" jsonschema:"why there are no models to choose from"`
+	Unusable    string    `json:"unusable,omitempty" jsonschema:"why the model cannot be used; choose another"`
 }
 
 // offered is one choice.
@@ -105,7 +106,8 @@ func settingsOf(o *assemble.Opened) inForce {
 func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.bounded(r)
 	defer cancel()
-	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+	id := r.PathValue("id")
+	err := s.with(ctx, id, func(session *settle.Session) error {
 		o, err := s.adjustable(session)
 		if err != nil {
 			return err
@@ -113,6 +115,13 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 		reply(w, http.StatusOK, s.choices(ctx, settingsOf(o)))
 		return nil
 	})
+	if next, ok := s.nextSettings(id); ok && isUnusable(err) { // so that a client can choose another model
+		out := s.choices(ctx, next)
+		out.Unusable = err.Error()
+		reply(w, http.StatusOK, out)
+		return nil
+	}
+	return err
 }
 
 func (s *Server) listNewSettings(w http.ResponseWriter, r *http.Request) error {
@@ -165,16 +174,16 @@ func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := s.bounded(r)
 	defer cancel()
-	return s.with(ctx, r.PathValue("id"), func(session *settle.Session) error {
+	chosen := map[string]string{}
+	for name, value := range map[string]*string{"model": body.Model, "effort": body.Effort} {
+		if value != nil {
+			chosen[name] = *value
+		}
+	}
+	return s.withModel(ctx, r.PathValue("id"), body.Model, func(session *settle.Session) error {
 		o, err := s.adjustable(session)
 		if err != nil {
 			return err
-		}
-		chosen := map[string]string{}
-		for name, value := range map[string]*string{"model": body.Model, "effort": body.Effort} {
-			if value != nil {
-				chosen[name] = *value
-			}
 		}
 		if err := s.choose(ctx, o, chosen); err != nil {
 			return err
@@ -186,6 +195,24 @@ func (s *Server) changeSettings(w http.ResponseWriter, r *http.Request) error {
 		reply(w, http.StatusOK, settingsOf(o))
 		return nil
 	})
+}
+
+// withModel calls f with the session. If the session's own model cannot be used, the session is opened
+// with the model that a client chooses, if there is one.
+func (s *Server) withModel(ctx context.Context, id string, model *string, f func(*settle.Session) error) error {
+	err := s.with(ctx, id, f)
+	if model == nil || !isUnusable(err) {
+		return err
+	}
+	before := s.overrides.get(id).settings
+	choose := func(settings map[string]string) {
+		s.overrides.change(id, func(mine *sessionOverrides) { mine.settings = settings })
+	}
+	choose(map[string]string{"model": cmp.Or(*model, s.Model)})
+	if err = s.with(ctx, id, f); isUnusable(err) {
+		choose(before)
+	}
+	return err
 }
 
 // mode returns the permission mode that a client requests; nil if it requests none.

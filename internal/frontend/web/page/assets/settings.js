@@ -40,7 +40,7 @@ export function settingsView(dialog, done) {
 
   function draw(all) {
     now = all;
-    text(words, all.problem ? `The models are not known: ${named(all.problem)}` : id ? "They count from the next turn on; the permission from the next call on." : "They count for the session that your next message begins.");
+    text(words, all.unusable ? named(all.unusable) : all.problem ? `The models are not known: ${named(all.problem)}` : id ? "They count from the next turn on; the permission from the next call on." : "They count for the session that your next message begins.");
     if (!all.models.some((m) => m.name === all.model)) all.models.unshift({ name: all.model });
     model.replaceChildren(...all.models.map((m) => option(m.name, named(m.about ? `${m.name} \u00b7 ${m.about}` : m.name))), option(OTHER, "Another model\u2026"));
     model.value = all.model;
