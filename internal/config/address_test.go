@@ -34,7 +34,12 @@ func TestMergedAddressBelongsToItsProvider(t *testing.T) {
 			settings{"model": "anthropic/claude-x", "fallback_model": "chat/n"},
 			makers, address,
 		},
-		{"an address of an unknown provider", settings{"base_url": address}, settings{"model": "anthropic/c"}, makers, ""},
+		{
+			"an address of an unknown provider",
+			settings{"base_url": address},
+			settings{"model": "anthropic/claude-x"},
+			makers, "",
+		},
 	} {
 		for way, resolve := range map[string]func() (*config.Resolved, error){
 			"flags":  func() (*config.Resolved, error) { return config.LoadOver(tt.below, tt.given, load) },
@@ -45,8 +50,8 @@ func TestMergedAddressBelongsToItsProvider(t *testing.T) {
 				t.Fatalf("%s, %s: %v", tt.name, way, err)
 			}
 			first, err := r.Choose()
-			if err != nil || first.Provider.BaseURL != tt.model {
-				t.Errorf("%s, %s: the model is asked at %q, %v, want %q", tt.name, way, first.Provider.BaseURL, err, tt.model)
+			if got := first.Provider.BaseURL; err != nil || got != tt.model {
+				t.Errorf("%s, %s: the model is asked at %q, %v, want %q", tt.name, way, got, err, tt.model)
 			}
 			fallback, err := r.ChooseFallback(first)
 			if err != nil || (fallback != nil) != (tt.falls != "") ||

@@ -65,7 +65,8 @@ func (r *Resolved) addressed(choice Choice, setting string) (Choice, error) {
 	choice.Provider = r.withAddress(choice.Provider, setting == "model")
 	if name := choice.Provider.Name; choice.Provider.BaseURL == "" {
 		message := fmt.Sprintf(
-			"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]", name, name,
+			"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
+			name, name,
 		)
 		if r.BaseURL != "" && r.baseURLFor != "" {
 			message = fmt.Sprintf(

@@ -141,7 +141,8 @@ func isUnusable(err error) bool {
 
 func (s *Server) unusable(model string, err error) error {
 	return newProblem(http.StatusConflict, unusableModel, fmt.Sprintf(
-		"cannot use the model %s of this session: %s; nothing was done; choose another model", model, s.mask(err.Error()),
+		"cannot use the model %s of this session: %s; nothing was done; choose another model", model,
+		s.mask(err.Error()),
 	))
 }
 

@@ -66,7 +66,8 @@ func adjustable(t *testing.T, permission string, change ...func(*assemble.Option
 func (u *user) serve(t *testing.T, change ...func(*assemble.Options)) *harness {
 	t.Helper()
 	getenv := func(name string) string {
-		return cmp.Or(map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}[name], u.env[name])
+		own := map[string]string{"HOME": u.home, "SETTLE_DATA_DIR": filepath.Join(u.home, "data")}
+		return cmp.Or(own[name], u.env[name])
 	}
 	settings := func(dir string, chosen map[string]string) (*config.Resolved, error) {
 		return config.LoadOver(u.flags, chosen, func(all map[string]string) (*config.Resolved, error) {
