@@ -268,6 +268,11 @@ var plantings = []planting{
 		`mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,
 	},
 	{
+		"an absent script of a filter behind other programs",
+		"git config filter.x.clean 'env -u A nice -n 5 ./tools/clean %f'; echo '*.f filter=x' >.gitattributes",
+		`mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,
+	},
+	{
 		"an absent script of a filter in a folder that its command enters",
 		"git config filter.x.clean 'cd tools && sh clean'; echo '*.f filter=x' >.gitattributes",
 		`mkdir tools; cp "$EVIL" tools/clean; echo x >y.f`,

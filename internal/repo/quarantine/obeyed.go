@@ -34,7 +34,8 @@ func obeyedPaths(configs []string, top, home string) (paths []string) {
 					paths = append(paths, path)
 				}
 			}
-			for _, path := range v.programs(top, home) {
+			programs, _ := v.programs(top, home)
+			for _, path := range programs {
 				if !disk.Exists(path) {
 					paths = append(paths, path)
 				}
@@ -172,6 +173,9 @@ func (v variable) unread(dir, top, home string) bool {
 		return strings.HasPrefix(v.value, "%(") || strings.HasPrefix(v.value, "~") && !strings.HasPrefix(v.value, "~/")
 	}
 	if slices.ContainsFunc(v.words(), func(word string) bool { return configOf[word] != nil || word == "eval" }) {
+		return true
+	}
+	if _, isCertain := v.programs(top, home); !isCertain {
 		return true
 	}
 	value := atTop(v.value, top)

@@ -121,7 +121,65 @@ func TestProgramsOfCommands(t *testing.T) {
 	} {
 		var got []string
 		for _, v := range lenient(text) {
-			got = append(got, v.programs(top, "/home")...)
+			list, _ := v.programs(top, "/home")
+			got = append(got, list...)
+		}
+		if list := strings.Join(got, " "); list != want {
+			t.Errorf("%s: %q, want %q", text, list, want)
+		}
+	}
+}
+
+// Programs that a command finds in PATH, and words that only look like a script, are not taken for
+// files: settle would move aside what a command makes there. Programs behind other programs are.
+func TestProgramsBehindStartersAndInterpreters(t *testing.T) {
+	for value, want := range map[string]string{
+		"sh -c 'git log a/b'": "", "bash -lc \"docker ps\"": "", "sudo apt update": "", "cd x && time npm test": "",
+		"exec server start": "", "eval terraform fmt": "", "env X=0 gh pr list": "", "git ls-files | xargs -n 1 git add a/b": "",
+		"env LC_ALL=C ssh": "", "env nvim": "", "python3 -c 'import json'": "", "python3 -m a/b": "",
+		"nice -n 5 git log a/b": "", "timeout 10 docker/x a/b": "docker/x", "xargs -I{} sh -c 'git show {}'": "",
+		"perl -pe s/a/b/": "", "perl -MJSON x.pl": "x.pl", "node --conditions dev x.js": "x.js", "node --foo dev": "",
+		"bun test": "", "deno fmt": "", "command -v a": "", "if true; then git log a/b; fi": "", "./x 2>&1 a/b": "./x",
+		"./x &>log/x a/b": "./x", "x `cat y` a/b": "", "${HOME}/bin/x": "", "sh \"$@\" a/b": "", "x >a/b": "",
+		"nice -n 5 ./x": "./x", "env -u FOO ./x": "./x", "sudo -u nobody ./x": "./x", "env -S './x a/b'": "./x",
+		"python3 -W ignore x.py": "x.py", "deno run -A x.ts": "x.ts", "./x.sh>out": "./x.sh", "./x.sh </dev/null>a/b": "./x.sh",
+		"exec </dev/null ./x": "./x", "flock f ./x": "./x", "flock -n f -c './x a/b'": "./x", "strace -f -o o ./x": "./x",
+		"nohup setsid ./x": "./x", "php x.php": "x.php", "lua5.4 x.lua": "x.lua", "Rscript x.R": "x.R", "pwsh x.ps1": "x.ps1",
+		"tsx x.ts": "x.ts", "/usr/bin/env python3.11 -u x.py": "/usr/bin/env x.py", "bash -ec 'cd a && . b.sh'": "a/b.sh",
+		"node -r ./a.js b/c.js": "./a.js b/c.js", "sh -o pipefail x.sh": "x.sh", "'./a b/x' y": "./a b/x", "eval './x'": "./x",
+		"echo $(sh x.sh a/b) c/d": "x.sh", "echo \"it's `./x`\" c/d": "./x", "f() { ./x a/b; }; f": "./x", "! ./x": "./x",
+		"A=$(./y) ./x": "./y ./x", "sh -c \"sh -c './x a/b'\" c/d": "./x", "\"$(git rev-parse --show-toplevel)/x\"": "x",
+	} {
+		list, _ := variable{"alias", "", "x", "!" + value}.programs("/top", "/home")
+		if got := strings.ReplaceAll(strings.Join(list, " "), "/top/", ""); got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// Keys of git by which it starts a program, and commands whose programs settle cannot know.
+func TestCommandsOfConfigurations(t *testing.T) {
+	for text, want := range map[string]string{
+		"[gc]\nrecentObjectsHook = ./x": "/top/./x", "[sendemail]\nsendmailCmd = ./x": "/top/./x",
+		"[sendemail \"a\"]\nsmtpServer = /top/x": "/top/x", "[sendemail]\nsmtpServer = a/b": "",
+		"[core]\nsshCommand = env LC_ALL=C ssh": "", "[core]\neditor = env nvim": "", "[alias]\nx = !git log a/b": "",
+		"[filter \"x\"]\nclean = python3 -c 'import json'": "uncertain",
+		"[filter \"x\"]\nclean = python3 -m nbstripout":    "uncertain",
+		"[filter \"x\"]\nclean = python3 -I -m nbstripout": "",
+		"[filter \"x\"]\nclean = node --foo dev":           "uncertain",
+		"[filter \"x\"]\nclean = perl -pe s/a/b/":          "",
+		"[filter \"x\"]\nclean = poetry run clean":         "uncertain",
+		"[filter \"x\"]\nclean = sh -c 'poetry run clean'": "uncertain",
+	} {
+		var got []string
+		for _, v := range lenient(text) {
+			list, isCertain := v.programs("/top", "/home")
+			if got = append(got, list...); !isCertain {
+				got = append(got, "uncertain")
+			}
+			if unread := v.unread("/top", "/top", "/home"); unread == isCertain {
+				t.Errorf("%s: unread %v, certain %v", text, unread, isCertain)
+			}
 		}
 		if list := strings.Join(got, " "); list != want {
 			t.Errorf("%s: %q, want %q", text, list, want)
