@@ -129,15 +129,15 @@ func (b *sandboxes) candidates(git repo.Git, around bool) []repo.Git {
 // configurations name them.
 func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
 	writable := b.writable()
-	isInside := func(path string) bool { return inside(writable, path) }
+	places := quarantine.Places{Folders: writable}
 	for _, git := range b.candidates(git, around) {
 		configs := append(
 			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
 		)
-		t = t.With(quarantine.Obeyed(configs, git.Top, b.home, isInside))
+		t = t.With(quarantine.Obeyed(configs, git.Top, b.home, places))
 	}
 	for _, folder := range writable { // the configurations of all repositories name files also without one
-		t = t.With(quarantine.Obeyed(b.configs(), folder, b.home, isInside))
+		t = t.With(quarantine.Obeyed(b.configs(), folder, b.home, places))
 	}
 	return t
 }

@@ -55,7 +55,7 @@ func inside(folders []string, path string) bool {
 // links, and the links themselves. It is the one list for commands and for file tools. nested
 // is what git obeys in other repositories.
 func (b *sandboxes) protects(writable []string, nested quarantine.Targets) quarantine.Targets {
-	isInside := func(path string) bool { return inside(writable, path) }
+	places := quarantine.Places{Folders: writable}
 	paths := slices.Concat(protected(writable, b.keepsGit()), b.userFiles)
 	git, around := b.repository(b.dir)
 	for _, git := range b.candidates(git, around) {
@@ -65,9 +65,9 @@ func (b *sandboxes) protects(writable []string, nested quarantine.Targets) quara
 		}
 	}
 	if b.Git == config.GitWrite {
-		return quarantine.Follow(paths, isInside)
+		return quarantine.Follow(paths, places)
 	}
-	return quarantine.Follow(paths, isInside).With(b.obeyed(git, around)).With(nested)
+	return quarantine.Follow(paths, places).With(b.obeyed(git, around)).With(nested)
 }
 
 // obeys returns the function that lists what programs outside of the sandbox obey, without

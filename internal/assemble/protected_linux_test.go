@@ -69,6 +69,37 @@ func TestProtectedFilesBehindLinks(t *testing.T) {
 	}
 }
 
+// A link in a protected folder to the working directory, such as that of a skill under development,
+// does not protect what the working directory has.
+func TestLinkToWorkingDirectoryProtectsNoWork(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	var work string
+	a := inSandbox(t, settle.Ask, "", func(o *Options) {
+		work = o.Dir
+		mustWrite(t, filepath.Join(work, "vendor/tool/cli.js"), "old\n")
+		mustWrite(t, filepath.Join(work, ".claude/settings.json"), "{}\n")
+		for link, target := range map[string]string{
+			"vendor/.bin/tool": "../tool/cli.js", ".claude/all": "..",
+			filepath.Join(variable(o.Environ, "HOME"), ".claude/skills/my"): work,
+		} {
+			if !filepath.IsAbs(link) {
+				link = filepath.Join(work, link)
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(target, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, commands("echo new >vendor/tool/cli.js && rm vendor/.bin/tool && rmdir vendor/.bin && mv vendor gone && echo end"))
+	if got := outputs(t, a)[0].Content().Output; !strings.HasPrefix(got, "end") || strings.Contains(got, "[settle") {
+		t.Errorf("the command: %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(work, "vendor")); err == nil {
+		t.Error("the folder was put back")
+	}
+}
+
 // A file tool changes a file that sandboxed commands cannot change only with a decision about that
 // file: a rule for all edits does not count.
 func TestFileToolsAskAboutProtectedFiles(t *testing.T) {

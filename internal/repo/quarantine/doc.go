@@ -29,4 +29,5 @@
 //   - targets.go: where links of obeyed paths lead
 //   - unjudged.go: what commands of earlier sessions left
 //   - watch_linux.go: new names in folders, from the kernel
+//   - words.go: words of commands, as a shell reads them
 package quarantine

@@ -105,7 +105,7 @@ func TestGivenReadsAsGitDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=.hooks"}
-	existing := Obeyed(Given(env), work, "", func(string) bool { return true }).Existing
+	existing := Obeyed(Given(env), work, "", Places{Folders: []string{work}}).Existing
 	if len(existing) != 1 {
 		t.Errorf("obeyed are %q", existing)
 	}

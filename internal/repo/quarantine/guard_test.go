@@ -359,7 +359,7 @@ func TestObeyedFindsWordsOfCommands(t *testing.T) {
 	} {
 		config := filepath.Join(dir, "config")
 		files(t, dir, map[string]string{"config": "[filter \"f\"]\n\tclean = \"" + value + "\"\n"})
-		existing := Obeyed([]string{config}, dir, "", func(string) bool { return true }).Existing
+		existing := Obeyed([]string{config}, dir, "", Places{Folders: []string{dir}}).Existing
 		if want != "" && !slices.Contains(existing, filepath.Join(dir, want)) || want == "" && existing != nil {
 			t.Errorf("%s: %v", value, existing)
 		}

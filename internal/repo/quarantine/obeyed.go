@@ -14,9 +14,9 @@ const maxIncludes = 32
 
 // Obeyed returns the files and folders in a work tree that git runs or obeys because the
 // user's own configurations name them, such as a core.hooksPath or the script of a filter. A
-// configuration is a path or a result of [Given]. inside selects the paths that matter.
-func Obeyed(configs []string, top, home string, inside func(path string) bool) Targets {
-	return Follow(obeyedPaths(configs, top, home), inside)
+// configuration is a path or a result of [Given]. places selects the paths that matter.
+func Obeyed(configs []string, top, home string, places Places) Targets {
+	return Follow(obeyedPaths(configs, top, home), places)
 }
 
 // obeyedPaths returns the paths that configurations name, as git would open them. Words of
@@ -225,7 +225,7 @@ func (g *Guard) nested() (t Targets) {
 				paths = append(paths, link)
 			}
 		}
-		one := Follow(paths, g.inTree)
+		one := Follow(paths, g.places())
 		t.Existing, t.Absent = append(t.Existing, one.Existing...), append(t.Absent, one.Absent...)
 		t.Links = append(t.Links, one.Links...)
 	}
@@ -242,9 +242,10 @@ func topOf(path string) string {
 }
 
 // inTree reports whether a command can change a path below a base.
-func (g *Guard) inTree(path string) bool {
-	return g.looked(path) && !slices.Contains(g.area.Look, path)
-}
+func (g *Guard) inTree(path string) bool { return g.places().has(path) }
+
+// places are the places that looks read.
+func (g *Guard) places() Places { return Places{g.area.Look, g.area.Keep} }
 
 // moveNewObeyed moves folders aside that the user's own configurations name in the work trees of
 // new repositories, such as a relative core.hooksPath.

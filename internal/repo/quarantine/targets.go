@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Targets are the places that programs of the user obey at some paths. No path has a link in
@@ -27,10 +29,26 @@ const (
 	maxRepositoryList = 50_000 // entries of a repository with its submodules
 )
 
-// Follow follows paths as the kernel does. What a folder has is obeyed as well, so that it also
-// follows the links in folders. inside selects the places that matter, and exists only for
-// paths without links.
-func Follow(paths []string, inside func(path string) bool) (t Targets) {
+// Places are the places that commands can change: below Folders and not in Except. All are absolute
+// and without links.
+type Places struct{ Folders, Except []string }
+
+// has reports whether a command can change a path without links.
+func (p Places) has(path string) bool {
+	return slices.ContainsFunc(p.Folders, func(folder string) bool {
+		return folder != path && disk.Within(folder, path)
+	}) && !within(p.Except, path)
+}
+
+// around reports whether a path is one of the folders or above one.
+func (p Places) around(path string) bool {
+	return slices.ContainsFunc(p.Folders, func(folder string) bool { return disk.Within(path, folder) })
+}
+
+// Follow follows paths as the kernel does, and returns the targets and links in some places. What
+// a folder has is obeyed as well, so that it also follows the links in folders; not in a folder
+// around a place, which is no target itself: the place has the work of the user.
+func Follow(paths []string, places Places) (t Targets) {
 	seen := map[string]bool{}
 	for queue := slices.Clone(paths); len(queue) > 0 && len(seen) < maxFollowed; {
 		path := queue[0]
@@ -40,7 +58,7 @@ func Follow(paths []string, inside func(path string) bool) (t Targets) {
 		seen[path] = true
 		links, target := route(path)
 		for _, link := range links {
-			if inside(link) {
+			if places.has(link) {
 				t.Links = append(t.Links, link)
 			}
 		}
@@ -49,12 +67,13 @@ func Follow(paths []string, inside func(path string) bool) (t Targets) {
 		}
 		info, err := os.Lstat(target)
 		switch {
-		case err != nil && inside(target):
+		case err != nil && places.has(target):
 			t.Absent = append(t.Absent, target)
-		case err == nil && inside(target):
+		case err == nil && places.has(target):
 			t.Existing = append(t.Existing, target)
 		}
-		if err == nil && info.IsDir() && (target == path || !seen[target]) {
+		if err == nil && info.IsDir() && (target == path || !seen[target]) &&
+			(places.has(target) || !places.around(target)) {
 			seen[target] = true
 			queue = append(queue, LinksIn(target)...)
 		}
@@ -122,7 +141,8 @@ func isObeyed(entry string) bool {
 
 // LinksIn returns the links in a folder and in the folders below it, nearest first. In
 // repositories, also those of submodules, it returns only the links that git obeys, and does
-// not read the rest.
+// not read the rest. It does not read folders of packages (node_modules), which have a link for
+// each program and package.
 func LinksIn(top string) (links []string) {
 	type level struct {
 		dir   string
@@ -149,7 +169,7 @@ func LinksIn(top string) (links []string) {
 			switch path := filepath.Join(at.dir, entry.Name()); {
 			case entry.Type()&fs.ModeSymlink != 0:
 				links = append(links, path)
-			case entry.IsDir() && at.depth+1 < maxDepthOfLinks:
+			case entry.IsDir() && at.depth+1 < maxDepthOfLinks && (isRepository || entry.Name() != "node_modules"):
 				queue = append(queue, level{path, at.depth + 1})
 			}
 		}

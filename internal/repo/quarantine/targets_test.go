@@ -59,7 +59,22 @@ func TestFollowFindsTargetsAndLinks(t *testing.T) {
 			map[string]string{"g/modules/a/b/hooks/h": "DIR/x"},
 			"g", "g", "x", "g/modules/a/b/hooks/h",
 		},
-		"a loop of folders":       {"d/y", map[string]string{"d/l": "."}, "d", "d", "", "d/l"},
+		"a loop of folders": {"d/y", map[string]string{"d/l": "."}, "d", "d", "", "d/l"},
+		"a link to the folder of work": {
+			"t/cli.js d/y",
+			map[string]string{"d/all": "..", "bin/tool": "../t/cli.js"},
+			"d", "d", "", "d/all",
+		},
+		"a link to a folder around work": {
+			"t/cli.js d/y",
+			map[string]string{"d/all": "../..", "bin/tool": "../t/cli.js"},
+			"d", "d", "", "d/all",
+		},
+		"a folder with packages": {
+			"t/cli.js d/y",
+			map[string]string{"d/node_modules/.bin/tool": "DIR/t/cli.js"},
+			"d", "d", "", "",
+		},
 		"a name behind no folder": {"x", nil, "x/y", "", "x/y", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,9 +83,7 @@ func TestFollowFindsTargetsAndLinks(t *testing.T) {
 				files(t, dir, map[string]string{file: ""})
 			}
 			symlinks(t, dir, tt.links)
-			got := Follow([]string{dir + "/" + tt.path}, func(path string) bool {
-				return strings.HasPrefix(path, dir+"/")
-			})
+			got := Follow([]string{dir + "/" + tt.path}, Places{Folders: []string{dir}})
 			for _, c := range []struct {
 				kind, want string
 				got        []string
