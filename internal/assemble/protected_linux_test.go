@@ -100,6 +100,36 @@ func TestLinkToWorkingDirectoryProtectsNoWork(t *testing.T) {
 	}
 }
 
+// A command can make the virtual environment again that git's configuration names; what is no
+// environment is moved aside.
+func TestVirtualEnvironmentThatGitRunsCanBeRemade(t *testing.T) {
+	if !confines(t) {
+		return
+	}
+	python := filepath.Join(t.TempDir(), "python3")
+	mustWrite(t, python, "")
+	var work string
+	a := inSandbox(t, settle.Ask, "", func(o *Options) {
+		work = o.Dir
+		mustWrite(t, filepath.Join(variable(o.Environ, "HOME"), ".gitconfig"),
+			"[filter \"x\"]\n\tclean = "+work+"/.venv/bin/python3 -m x\n")
+		bin := filepath.Join(work, ".venv/bin")
+		if err := errors.Join(os.MkdirAll(bin, 0o755), os.Symlink(python, filepath.Join(bin, "python3"))); err != nil {
+			t.Fatal(err)
+		}
+	}, commands(
+		"mv .venv v2; mkdir -p .venv/bin && ln -s "+python+" .venv/bin/python3 && echo end",
+		"mv .venv v3; mkdir -p .venv/bin && echo evil >.venv/bin/python3 && echo end",
+	))
+	calls := outputs(t, a)
+	if got := calls[0].Content().Output; got != "end" && got != "end\n" {
+		t.Errorf("the command: %q", got)
+	}
+	if got := calls[1].Content().Output; !strings.Contains(got, "python3 is now python3-quarantined-1") {
+		t.Errorf("the command: %q", got)
+	}
+}
+
 // A file tool changes a file that sandboxed commands cannot change only with a decision about that
 // file: a rule for all edits does not count.
 func TestFileToolsAskAboutProtectedFiles(t *testing.T) {

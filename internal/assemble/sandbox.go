@@ -327,7 +327,7 @@ func newSandboxes(s sandboxing, c *confinement, marker string) *sandboxes {
 	b := &sandboxes{sandboxing: s, confinement: c, unjudged: newUnjudged(s.dataDir, s.dir, marker)}
 	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: func() quarantine.Area {
 		a := b.area()
-		a.Unjudged = b.unjudged.begin(a.Obeyed)
+		a.Unjudged = b.unjudged.begin(slices.DeleteFunc(slices.Clone(a.Obeyed), disk.Exists))
 		return a
 	}}
 	c.guards.add(b.repositories.Guard)

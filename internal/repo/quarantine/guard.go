@@ -102,6 +102,7 @@ type Guard struct {
 	running  int                // number of commands
 	known    map[string]*record // repositories by path
 	obeyed   map[string]bool    // existing paths of Area.Obeyed
+	pythons  map[string]bool    // paths of Area.Obeyed at which the user had a link to an interpreter
 	links    map[string]*link   // by their path
 	users    map[string]bool    // the work trees of the user's repositories
 	watch    *watcher           // nil if no new names are reported
@@ -147,6 +148,7 @@ func New() *Guard {
 		bases:   map[string]*os.Root{},
 		known:   map[string]*record{},
 		obeyed:  map[string]bool{},
+		pythons: map[string]bool{},
 		links:   map[string]*link{},
 		users:   map[string]bool{},
 	}
@@ -410,8 +412,18 @@ func (g *Guard) trust(bases []string, alone bool) {
 	for _, path := range slices.Concat(g.area.Obeyed, g.area.Above, g.nested().Absent) {
 		_, err := os.Lstat(path)
 		existed, known := before[path]
-		g.obeyed[path] = err == nil && (alone || existed || !known)
+		isUsers := err == nil && (alone || existed || !known)
+		if isUsers && g.isInterpreter(path) {
+			g.pythons[path], isUsers = true, false // another file in its place is not the user's
+		}
+		g.obeyed[path] = isUsers
 	}
+}
+
+// isInterpreter reports whether a path is a link to an interpreter.
+func (g *Guard) isInterpreter(path string) bool {
+	links, target := route(path)
+	return isInterpreter(links, target, g.changeable)
 }
 
 // maxRounds bounds the repeated looks at cleaned repositories.
@@ -428,7 +440,7 @@ func (g *Guard) examine() {
 	g.moveLinks()
 	g.moveNewObeyed()
 	for path, existed := range g.obeyed {
-		if _, err := os.Lstat(path); err == nil && !existed {
+		if _, err := os.Lstat(path); err == nil && !existed && !(g.pythons[path] && g.isInterpreter(path)) {
 			g.moveObeyed(path)
 		}
 	}

@@ -233,6 +233,9 @@ func (g *Guard) moveObeyed(obeyed string) {
 			Why: "git or another program of the user would run or obey it:" +
 				" a configuration names it, or a link leads to it",
 		}
+		if isPython(obeyed) {
+			finding.Why += "; to give git a virtual environment, make it outside of the sandbox"
+		}
 		switch moved, err := g.aside(root, rel); {
 		case exchanged(err):
 			continue

@@ -14,7 +14,7 @@ import (
 // the folders above its last name.
 type Targets struct {
 	// Existing are files and folders, which are no links, and Absent are paths at which nothing
-	// exists yet.
+	// exists yet, or a link to an interpreter, see isInterpreter.
 	Existing, Absent []string
 	// Links are the links on the way. Another file or link in the place of one of them is obeyed
 	// as well.
@@ -57,9 +57,13 @@ func Follow(paths []string, places Places) (t Targets) {
 		}
 		seen[path] = true
 		links, target := route(path)
+		into := &t.Links
+		if isInterpreter(links, target, places.has) {
+			into = &t.Absent
+		}
 		for _, link := range links {
 			if places.has(link) {
-				t.Links = append(t.Links, link)
+				*into = append(*into, link)
 			}
 		}
 		if target == "" {
@@ -79,6 +83,27 @@ func Follow(paths []string, places Places) (t Targets) {
 		}
 	}
 	return t.sorted()
+}
+
+// isInterpreter reports whether the links on the way to a target are those of a virtual environment
+// of Python to the interpreter itself, such as .venv/bin/python3 -> /usr/bin/python3, which no
+// command can change. A command may make such an environment again.
+func isInterpreter(links []string, target string, changeable func(path string) bool) bool {
+	if !slices.ContainsFunc(links, changeable) || changeable(target) || !isPython(target) {
+		return false
+	}
+	for _, link := range links {
+		if changeable(link) && !isPython(link) {
+			return false
+		}
+	}
+	info, err := os.Lstat(target)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isPython reports whether a file has a name of the interpreter, such as python3.13.
+func isPython(path string) bool {
+	return strings.TrimRight(filepath.Base(path), "0123456789.") == "python"
 }
 
 // With returns both targets.

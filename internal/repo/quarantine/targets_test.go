@@ -247,6 +247,69 @@ func TestGuardMovesWhatLinksLeadTo(t *testing.T) {
 	}
 }
 
+// A command may remove a virtual environment whose interpreter git runs, and make it again: its links
+// to the interpreter are not in the way. Another program in the place of such a link is moved aside,
+// and so is a new environment.
+func TestGuardLetsCommandsRemakeVirtualEnvironments(t *testing.T) {
+	outside := real(t)
+	files(t, outside, map[string]string{"python3.11": "", "sh": ""})
+	links := map[string]string{"bin/python": outside + "/python3.11", "bin/python3": "python"}
+	for name, tt := range map[string]struct {
+		before, after map[string]string
+		file          string // that the command makes
+		want          string
+	}{
+		"the same":            {links, links, "", ""},
+		"only one link":       {links, map[string]string{"bin/python3": outside + "/python3.11"}, "", ""},
+		"removed":             {links, nil, "", ""},
+		"a program":           {links, nil, ".venv/bin/python3", ".venv/bin/python3"},
+		"a program behind it": {links, map[string]string{"bin/python3": "python"}, ".venv/bin/python", ".venv/bin/python3"},
+		"another program":     {links, map[string]string{"bin/python3": outside + "/sh"}, "", ".venv/bin/python3"},
+		"a link to a program": {links, map[string]string{"bin/python3": "../../x/python3"}, "x/python3", ".venv/bin/python3"},
+		"none before":         {nil, links, "", ".venv/bin/python3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := real(t)
+			venv := filepath.Join(dir, ".venv")
+			config := filepath.Join(outside, "config")
+			files(t, outside, map[string]string{
+				"config": "[filter \"x\"]\nclean = \"\\\"" + venv + "/bin/python3\\\" -m nbstripout\"\n",
+			})
+			symlinks(t, venv, tt.before)
+			enter := func(g *Guard) {
+				t.Helper()
+				obeyed := Obeyed([]string{config}, dir, "", Places{Folders: []string{dir}})
+				if obeyed.Links != nil {
+					t.Errorf("the links %q are protected", obeyed.Links)
+				}
+				if err := g.Enter(t.Context(), Area{Look: []string{dir}, Obeyed: obeyed.Absent}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := New()
+			t.Cleanup(func() { _ = g.Close() })
+			enter(g)
+			if err := os.RemoveAll(venv); err != nil {
+				t.Fatal(err)
+			}
+			g.Leave()
+			enter(g) // another command makes it again
+			symlinks(t, venv, tt.after)
+			if tt.file != "" {
+				files(t, dir, map[string]string{tt.file: "x"})
+			}
+			var moved []string
+			for _, f := range g.Check(t.Context()) {
+				moved = append(moved, strings.TrimPrefix(f.Path, dir+"/"))
+			}
+			slices.Sort(moved)
+			if got := strings.Join(moved, " "); got != tt.want {
+				t.Errorf("moved %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // A hook folder of the user that all repositories have is not moved aside because a command makes
 // a repository.
 func TestGuardLeavesHooksOfAllRepositories(t *testing.T) {
