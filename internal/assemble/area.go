@@ -37,6 +37,9 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 		}
 	}
 	a.Obeyed = b.protects(writable, quarantine.Targets{}).Absent
+	if b.Git != config.GitWrite {
+		a.Named = b.named(git, around)
+	}
 	if around && b.keepsGit() {
 		a.Keep = append(a.Keep, git.Own, git.Common)
 	}
@@ -128,18 +131,35 @@ func (b *sandboxes) candidates(git repo.Git, around bool) []repo.Git {
 // obeyed returns the places in writable folders that git runs or obeys because the user's
 // configurations name them.
 func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
-	writable := b.writable()
-	places := quarantine.Places{Folders: writable}
-	for _, git := range b.candidates(git, around) {
-		configs := append(
-			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
-		)
-		t = t.With(quarantine.Obeyed(configs, git.Top, b.home, places))
-	}
-	for _, folder := range writable { // the configurations of all repositories name files also without one
-		t = t.With(quarantine.Obeyed(b.configs(), folder, b.home, places))
-	}
+	b.configured(git, around, func(configs []string, top string, places quarantine.Places) {
+		t = t.With(quarantine.Obeyed(configs, top, b.home, places))
+	})
 	return t
+}
+
+// named returns the existing places of what git runs or obeys because the user's configurations
+// name them.
+func (b *sandboxes) named(git repo.Git, around bool) (list []string) {
+	b.configured(git, around, func(configs []string, top string, places quarantine.Places) {
+		list = append(list, quarantine.Named(configs, top, b.home, places)...)
+	})
+	return list
+}
+
+// configured calls visit with the configurations of each repository that git can find, and with
+// those of all repositories for each writable folder.
+func (b *sandboxes) configured(
+	git repo.Git, around bool, visit func(configs []string, top string, places quarantine.Places),
+) {
+	places := quarantine.Places{Folders: b.writable()}
+	for _, git := range b.candidates(git, around) {
+		visit(append(
+			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
+		), git.Top, places)
+	}
+	for _, folder := range places.Folders { // also without a repository
+		visit(b.configs(), folder, places)
+	}
 }
 
 // configs returns the git configurations that apply to every repository, including configurations

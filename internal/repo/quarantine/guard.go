@@ -28,6 +28,9 @@ type Area struct {
 	Keep []string
 	// Obeyed are absent paths, without links, that git or another program of the user would obey.
 	Obeyed []string
+	// Named are existing paths, without links, that a configuration of git names as the place of
+	// what git runs or obeys.
+	Named []string
 	// Above are paths outside of Look by which git would find a repository above a folder of
 	// Look. New ones are moved aside.
 	Above []string
@@ -103,6 +106,7 @@ type Guard struct {
 	known    map[string]*record // repositories by path
 	obeyed   map[string]bool    // existing paths of Area.Obeyed
 	pythons  map[string]bool    // paths of Area.Obeyed at which the user had a link to an interpreter
+	named    map[string]bool    // the paths of Area.Named; nil before the first
 	links    map[string]*link   // by their path
 	users    map[string]bool    // the work trees of the user's repositories
 	watch    *watcher           // nil if no new names are reported
@@ -197,8 +201,10 @@ func (g *Guard) Enter(ctx context.Context, a Area) error {
 func (g *Guard) admit(fresh []string) {
 	switch {
 	case g.running > 0 && fresh == nil:
+		g.watchNamed()
 		return
 	case g.running > 0:
+		g.watchNamed()
 		g.update()
 		g.trust(fresh, false)
 		return
@@ -404,6 +410,9 @@ func (g *Guard) trust(bases []string, alone bool) {
 		g.users[topOf(path)] = true
 	}
 	g.trustLinks(bases)
+	if alone {
+		g.named = setOf(g.area.Named)
+	}
 	before := g.obeyed
 	g.obeyed = map[string]bool{}
 	if !alone { // a running command may have made what was absent

@@ -19,6 +19,66 @@ func Obeyed(configs []string, top, home string, places Places) Targets {
 	return Follow(obeyedPaths(configs, top, home), places)
 }
 
+// Named returns the existing ones of the places at which git looks for what it runs or obeys because
+// configurations name them, without other words of commands.
+func Named(configs []string, top, home string, places Places) (paths []string) {
+	readAll(configs, func(_ string, list []variable, dir string) (included []string) {
+		for _, v := range list {
+			programs, _ := v.programs(top, home)
+			if v.isPath() {
+				programs = v.paths(dir, top, home)
+			}
+			if paths = append(paths, programs...); v.includes() {
+				included = append(included, programs...)
+			}
+		}
+		return included
+	})
+	return Follow(paths, places).Existing
+}
+
+// watchNamed adds the places that a configuration names since the last command began. Another
+// command runs, which can have made what exists there: it is reported, and stays where it is.
+func (g *Guard) watchNamed() {
+	report := func(path string) {
+		g.findings = append(g.findings, Finding{
+			Path: path,
+			Why: "git runs or obeys it, by a configuration that changed while a sandboxed command ran, and it existed" +
+				" before settle knew that; it may be yours, and stays where it is: look at it before you run git there",
+		})
+	}
+	for _, path := range slices.Concat(g.area.Obeyed, g.area.Above, g.nested().Absent) {
+		if _, known := g.obeyed[path]; known {
+			continue
+		}
+		g.obeyed[path] = false
+		if !disk.Exists(path) {
+			continue
+		}
+		if g.pythons[path] = g.isInterpreter(path); !g.pythons[path] {
+			g.obeyed[path] = true
+			report(path)
+		}
+	}
+	if g.named == nil {
+		g.named = setOf(g.area.Named)
+	}
+	for _, path := range g.area.Named {
+		if _, known := g.obeyed[path]; !known && !g.named[path] {
+			g.named[path] = true
+			report(path)
+		}
+	}
+}
+
+func setOf(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, element := range list {
+		set[element] = true
+	}
+	return set
+}
+
 // obeyedPaths returns the paths that configurations name, as git would open them. Words of
 // commands that are no path are missing: neither a file has the name nor does the command
 // start a program there.

@@ -247,6 +247,48 @@ func TestGuardMovesWhatLinksLeadTo(t *testing.T) {
 	}
 }
 
+// A place that a configuration names while a command runs is watched from the next command on; what
+// exists there already is named, once.
+func TestGuardWatchesPlacesNamedWhileCommandRuns(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		dir, fresh, config := real(t), real(t), filepath.Join(real(t), "config")
+		files(t, dir, map[string]string{"old/x": "", "hk/pre-commit": ""})
+		g := New()
+		t.Cleanup(func() { _ = g.Close() })
+		enter := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			places := Places{Folders: []string{dir}}
+			area := Area{Look: []string{dir}, Obeyed: Obeyed([]string{config}, dir, "", places).Absent}
+			if area.Named = Named([]string{config}, dir, "", places); another && strings.Contains(text, ".hooks") {
+				area.Look = append(area.Look, fresh)
+			}
+			if err := g.Enter(t.Context(), area); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enter("[core]\n\thooksPath = hk\n")
+		files(t, dir, map[string]string{"made.sh": "x", "word": "x"})
+		text := "[core]\n\thooksPath = .hooks\n[filter \"z\"]\n\tclean = ./z.sh\n\tsmudge = ./made.sh word\n"
+		enter(text)
+		files(t, dir, map[string]string{".hooks/pre-commit": "x", "z.sh": "x"})
+		var got []string
+		for _, f := range g.Check(t.Context()) {
+			got = append(got, strings.TrimPrefix(f.Path, dir+"/")+" "+strings.TrimPrefix(f.Moved, dir+"/"))
+		}
+		slices.Sort(got)
+		if list := strings.Join(got, ", "); list != ".hooks .hooks-quarantined-1, made.sh , z.sh z.sh-quarantined-1" {
+			t.Errorf("found %q", list)
+		}
+		enter(text)
+		if again := g.Check(t.Context()); again != nil {
+			t.Errorf("again: %v", again)
+		}
+	}
+}
+
 // A command may remove a virtual environment whose interpreter git runs, and make it again: its links
 // to the interpreter are not in the way. Another program in the place of such a link is moved aside,
 // and so is a new environment.
