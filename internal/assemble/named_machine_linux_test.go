@@ -23,7 +23,8 @@ func TestPlacesThatUserNamesWhileJobRuns(t *testing.T) {
 		o.Permission, o.Sandbox = settle.Ask, "required"
 		o.Model = scripted(commands(
 			"sleep 30 & echo started",
-			`mkdir .hooks; cp "$EVIL" .hooks/pre-commit; cp "$EVIL" z.sh; echo '*.f filter=z' >.gitattributes; echo planted`,
+			`mkdir .hooks; cp "$EVIL" .hooks/pre-commit; cp "$EVIL" z.sh; `+
+				`echo '*.f filter=z' >.gitattributes; echo planted`,
 			"echo x >y.f; echo end",
 		))
 		o.Reviewed = func(call settle.Approval, j settle.Judgement) settle.Judgement {

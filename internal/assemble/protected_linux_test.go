@@ -91,7 +91,9 @@ func TestLinkToWorkingDirectoryProtectsNoWork(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}, commands("echo new >vendor/tool/cli.js && rm vendor/.bin/tool && rmdir vendor/.bin && mv vendor gone && echo end"))
+	}, commands(
+		"echo new >vendor/tool/cli.js && rm vendor/.bin/tool && rmdir vendor/.bin && mv vendor gone && echo end",
+	))
 	if got := outputs(t, a)[0].Content().Output; !strings.HasPrefix(got, "end") || strings.Contains(got, "[settle") {
 		t.Errorf("the command: %q", got)
 	}

@@ -148,20 +148,29 @@ func TestProgramsOfCommands(t *testing.T) {
 func TestProgramsBehindStartersAndInterpreters(t *testing.T) {
 	for value, want := range map[string]string{
 		"sh -c 'git log a/b'": "", "bash -lc \"docker ps\"": "", "sudo apt update": "", "cd x && time npm test": "",
-		"exec server start": "", "eval terraform fmt": "", "env X=0 gh pr list": "", "git ls-files | xargs -n 1 git add a/b": "",
+		"exec server start": "", "eval terraform fmt": "",
+		"env X=0 gh pr list": "", "git ls-files | xargs -n 1 git add a/b": "",
 		"env LC_ALL=C ssh": "", "env nvim": "", "python3 -c 'import json'": "", "python3 -m a/b": "",
 		"nice -n 5 git log a/b": "", "timeout 10 docker/x a/b": "docker/x", "xargs -I{} sh -c 'git show {}'": "",
 		"perl -pe s/a/b/": "", "perl -MJSON x.pl": "x.pl", "node --conditions dev x.js": "x.js", "node --foo dev": "",
-		"bun test": "", "deno fmt": "", "command -v a": "", "if true; then git log a/b; fi": "", "./x 2>&1 a/b": "./x",
+		"bun test": "", "deno fmt": "", "command -v a": "",
+		"if true; then git log a/b; fi": "", "./x 2>&1 a/b": "./x",
 		"./x &>log/x a/b": "./x", "x `cat y` a/b": "", "${HOME}/bin/x": "", "sh \"$@\" a/b": "", "x >a/b": "",
 		"nice -n 5 ./x": "./x", "env -u FOO ./x": "./x", "sudo -u nobody ./x": "./x", "env -S './x a/b'": "./x",
-		"python3 -W ignore x.py": "x.py", "deno run -A x.ts": "x.ts", "./x.sh>out": "./x.sh", "./x.sh </dev/null>a/b": "./x.sh",
-		"exec </dev/null ./x": "./x", "flock f ./x": "./x", "flock -n f -c './x a/b'": "./x", "strace -f -o o ./x": "./x",
-		"nohup setsid ./x": "./x", "php x.php": "x.php", "lua5.4 x.lua": "x.lua", "Rscript x.R": "x.R", "pwsh x.ps1": "x.ps1",
-		"tsx x.ts": "x.ts", "/usr/bin/env python3.11 -u x.py": "/usr/bin/env x.py", "bash -ec 'cd a && . b.sh'": "a/b.sh",
-		"node -r ./a.js b/c.js": "./a.js b/c.js", "sh -o pipefail x.sh": "x.sh", "'./a b/x' y": "./a b/x", "eval './x'": "./x",
-		"echo $(sh x.sh a/b) c/d": "x.sh", "echo \"it's `./x`\" c/d": "./x", "f() { ./x a/b; }; f": "./x", "! ./x": "./x",
-		"A=$(./y) ./x": "./y ./x", "sh -c \"sh -c './x a/b'\" c/d": "./x", "\"$(git rev-parse --show-toplevel)/x\"": "x",
+		"python3 -W ignore x.py": "x.py", "deno run -A x.ts": "x.ts",
+		"./x.sh>out": "./x.sh", "./x.sh </dev/null>a/b": "./x.sh",
+		"exec </dev/null ./x": "./x", "flock f ./x": "./x",
+		"flock -n f -c './x a/b'": "./x", "strace -f -o o ./x": "./x",
+		"nohup setsid ./x": "./x", "php x.php": "x.php", "lua5.4 x.lua": "x.lua",
+		"Rscript x.R": "x.R", "pwsh x.ps1": "x.ps1",
+		"tsx x.ts": "x.ts", "/usr/bin/env python3.11 -u x.py": "/usr/bin/env x.py",
+		"bash -ec 'cd a && . b.sh'": "a/b.sh",
+		"node -r ./a.js b/c.js":     "./a.js b/c.js", "sh -o pipefail x.sh": "x.sh",
+		"'./a b/x' y": "./a b/x", "eval './x'": "./x",
+		"echo $(sh x.sh a/b) c/d": "x.sh", "echo \"it's `./x`\" c/d": "./x",
+		"f() { ./x a/b; }; f": "./x", "! ./x": "./x",
+		"A=$(./y) ./x": "./y ./x", "sh -c \"sh -c './x a/b'\" c/d": "./x",
+		"\"$(git rev-parse --show-toplevel)/x\"": "x",
 	} {
 		list, _ := variable{"alias", "", "x", "!" + value}.programs("/top", "/home")
 		if got := strings.ReplaceAll(strings.Join(list, " "), "/top/", ""); got != want {
@@ -301,14 +310,22 @@ func TestGuardLetsCommandsRemakeVirtualEnvironments(t *testing.T) {
 		file          string // that the command makes
 		want          string
 	}{
-		"the same":            {links, links, "", ""},
-		"only one link":       {links, map[string]string{"bin/python3": outside + "/python3.11"}, "", ""},
-		"removed":             {links, nil, "", ""},
-		"a program":           {links, nil, ".venv/bin/python3", ".venv/bin/python3"},
-		"a program behind it": {links, map[string]string{"bin/python3": "python"}, ".venv/bin/python", ".venv/bin/python3"},
-		"another program":     {links, map[string]string{"bin/python3": outside + "/sh"}, "", ".venv/bin/python3"},
-		"a link to a program": {links, map[string]string{"bin/python3": "../../x/python3"}, "x/python3", ".venv/bin/python3"},
-		"none before":         {nil, links, "", ".venv/bin/python3"},
+		"the same":      {links, links, "", ""},
+		"only one link": {links, map[string]string{"bin/python3": outside + "/python3.11"}, "", ""},
+		"removed":       {links, nil, "", ""},
+		"a program":     {links, nil, ".venv/bin/python3", ".venv/bin/python3"},
+		"a program behind it": {
+			links,
+			map[string]string{"bin/python3": "python"},
+			".venv/bin/python", ".venv/bin/python3",
+		},
+		"another program": {links, map[string]string{"bin/python3": outside + "/sh"}, "", ".venv/bin/python3"},
+		"a link to a program": {
+			links,
+			map[string]string{"bin/python3": "../../x/python3"},
+			"x/python3", ".venv/bin/python3",
+		},
+		"none before": {nil, links, "", ".venv/bin/python3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := real(t)
