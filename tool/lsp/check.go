@@ -23,10 +23,10 @@ const (
 	maxShown    = 500
 	// maxSettling bounds the wait for further errors after the edited files were judged.
 	maxSettling = 2 * time.Second
-	// maxLoading and maxWorking bound the wait for the end of reported work, of the project's
-	// loading and of an edit: a server can report a begin without an end.
+	// maxLoading bounds the wait for the end of reported work of the project's loading, and
+	// minWorking is the least bound for that of an edit: a server can report a begin without an end.
 	maxLoading = time.Minute
-	maxWorking = 3 * time.Second
+	minWorking = 3 * time.Second
 )
 
 // examine sends edits to the server and returns the note about its errors, with all errors
@@ -83,7 +83,7 @@ func (s *server) checks(ctx context.Context, edits []Edit) (isComplete bool, err
 		open = append(open, uri)
 	}
 	if s.language.Work != "" {
-		if _, err := s.settled(ctx, wanted, after, maxWorking); err != nil {
+		if _, err := s.settled(ctx, wanted, after, s.maxWork()); err != nil {
 			return false, err
 		}
 	}
@@ -93,7 +93,7 @@ func (s *server) checks(ctx context.Context, edits []Edit) (isComplete bool, err
 			return false, err
 		}
 	}
-	return s.settled(ctx, wanted, after, maxWorking)
+	return s.settled(ctx, wanted, after, s.maxWork())
 }
 
 // withUndelivered returns the edits that a new server judges: edits whose errors the model has not
@@ -197,6 +197,10 @@ func (s *server) close(ctx context.Context, uri string) error {
 		ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": uri}},
 	)
 }
+
+// maxWork bounds one wait for the end of reported work of an edit. There can be two: before the save,
+// and after it.
+func (s *server) maxWork() time.Duration { return max(minWorking, s.config.Timeout/2) }
 
 // settled waits until the server has judged the texts, and has ended the work that it
 // reports for them. A server that does not report it for each message must also publish

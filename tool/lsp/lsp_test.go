@@ -475,7 +475,7 @@ func TestCheckFollowsOtherChanges(t *testing.T) {
 
 // The note of a server that still works says so, and the server answers the next calls.
 func TestCheckNamesUnfinishedWork(t *testing.T) {
-	s := openOf(t, "pyright-langserver", "saves forever", patience)
+	s := openOf(t, "pyright-langserver", "saves forever", 10*time.Second)
 	want(t, "the edit", "pyright-langserver: 1 new error\na.py:1:3: x\n"+
 		"it has not finished its work: errors can be missing here, or be from before the edit",
 		s.edit(t, "a.py", "fine", "ERROR x"))
