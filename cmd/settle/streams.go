@@ -157,15 +157,15 @@ func (s *streams) settings(
 	return r, err
 }
 
-// released is the version of a released program; the linker sets it (-X).
-var released = unreleased
+// releaseVersion is the version of a released program; the linker sets it (-X).
+var releaseVersion = unreleased
 
 const unreleased = "devel"
 
 // version returns the version of a release, or of the commit.
 func version() string {
-	if released != unreleased {
-		return released
+	if releaseVersion != unreleased {
+		return releaseVersion
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

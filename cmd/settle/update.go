@@ -101,8 +101,8 @@ func installed() (about.Installed, error) {
 	module := ok && info.Main.Sum != ""
 	return about.Installed{
 		Version:  strings.TrimPrefix(version(), "v"),
-		Checkout: released == unreleased && !module,
-		Module:   released == unreleased && module,
+		Checkout: releaseVersion == unreleased && !module,
+		Module:   releaseVersion == unreleased && module,
 		Program:  path,
 		System:   runtime.GOOS,
 		Machine:  runtime.GOARCH,
