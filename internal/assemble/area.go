@@ -29,7 +29,7 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 	for _, path := range writable {
 		if quarantine.IsShared(path) {
 			a.Hidden = append(a.Hidden, path)
-		} else if !slices.ContainsFunc(private, func(hidden string) bool { return disk.Within(hidden, path) }) {
+		} else if !disk.WithinAny(private, path) {
 			a.Look = append(a.Look, path)
 		}
 		if own := filepath.Join(path, ".git"); b.keepsGit() && disk.Exists(own) {
@@ -61,7 +61,7 @@ func (b *sandboxes) areaExcept(private ...string) quarantine.Area {
 func above(a quarantine.Area) (list []string) {
 	for _, path := range a.Look {
 		for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
-			if slices.ContainsFunc(a.Hidden, func(hidden string) bool { return disk.Within(hidden, at) }) {
+			if disk.WithinAny(a.Hidden, at) {
 				list = append(list, filepath.Join(at, ".git"), filepath.Join(at, "HEAD"))
 			}
 		}
@@ -151,14 +151,14 @@ func (b *sandboxes) named(git repo.Git, around bool) (list []string) {
 func (b *sandboxes) configured(
 	git repo.Git, around bool, visit func(configs []string, top string, places quarantine.Places),
 ) {
-	places := quarantine.Places{Folders: b.writable()}
+	places, configs := quarantine.Places{Folders: b.writable()}, slices.Clip(b.configs())
 	for _, git := range b.candidates(git, around) {
 		visit(append(
-			b.configs(), filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
+			configs, filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
 		), git.Top, places)
 	}
 	for _, folder := range places.Folders { // also without a repository
-		visit(b.configs(), folder, places)
+		visit(configs, folder, places)
 	}
 }
 

@@ -86,7 +86,7 @@ func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	granted := slices.Concat(confined.Read, confined.Write)
 	var empty []string
 	for _, path := range b.includes(confined.Write).foreign {
-		if within(confined.Hide, path) && confined.Contents[path] == nil ||
+		if disk.WithinAny(confined.Hide, path) && confined.Contents[path] == nil ||
 			!slices.ContainsFunc(granted, func(folder string) bool { return disk.Within(real(folder), path) }) {
 			empty = append(empty, path)
 		}
@@ -113,11 +113,6 @@ func (b *sandboxes) showEmpty(confined shell.Sandbox) shell.Sandbox {
 	}
 	confined.Contents = contents
 	return confined
-}
-
-// within reports whether a path is one of the hidden paths, or in a hidden folder.
-func within(hidden []string, path string) bool {
-	return slices.ContainsFunc(hidden, func(folder string) bool { return disk.Within(folder, path) })
 }
 
 // CheckSandboxedGit reports whether git can read its configuration in the sandbox of commands that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,11 @@ func Absolute(dir, path string) (string, error) {
 func Within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return path != "" && err == nil && filepath.IsLocal(rel)
+}
+
+// WithinAny reports whether an absolute path is one of the folders or below one, as [Within] does.
+func WithinAny(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return Within(folder, path) })
 }
 
 // Exists reports whether the path names something, which can be a link.

@@ -73,7 +73,7 @@ func (p *Policy) program(w workspace, name string) string {
 }
 
 func among(dirs, path string) bool {
-	return slices.ContainsFunc(strings.Fields(dirs), func(dir string) bool { return disk.Within(dir, path) })
+	return disk.WithinAny(strings.Fields(dirs), path)
 }
 
 // variable returns a variable of the commands' environment; the last entry wins.

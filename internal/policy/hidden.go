@@ -217,8 +217,7 @@ func (s *search) folder(root, rel string) error {
 		}
 	}
 	for _, name := range l.configs {
-		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil &&
-			slices.ContainsFunc(s.roots, func(root string) bool { return disk.Within(root, real) }) {
+		if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil && disk.WithinAny(s.roots, real) {
 			s.addConfig(real)
 		}
 	}

@@ -104,8 +104,7 @@ func (p place) obeyed() bool {
 			return true
 		}
 	}
-	return p.protected != nil && p.inside &&
-		slices.ContainsFunc(p.protected(), func(kept string) bool { return disk.Within(kept, p.real) })
+	return p.protected != nil && p.inside && disk.WithinAny(p.protected(), p.real)
 }
 
 // repositoryNames are the names in the folder of a repository by which git may run a

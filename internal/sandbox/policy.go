@@ -290,7 +290,7 @@ func ReadOnly(home, path string, folders ...string) Policy {
 // MayRead and MayWrite report the policy's rights on an absolute path without links.
 func (p Policy) MayRead(path string) bool {
 	return !p.hides(path) &&
-		slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(dir string) bool { return disk.Within(dir, path) })
+		disk.WithinAny(slices.Concat(p.Read, p.Write), path)
 }
 
 // hides reports whether the path is hidden, or below a folder that is, and shows no other content.
@@ -303,6 +303,5 @@ func (p Policy) hides(path string) bool {
 
 // MayWrite reports whether the path may be changed.
 func (p Policy) MayWrite(path string) bool {
-	within := func(dir string) bool { return disk.Within(dir, path) }
-	return !p.hides(path) && slices.ContainsFunc(p.Write, within) && !slices.ContainsFunc(p.Protect, within)
+	return !p.hides(path) && disk.WithinAny(p.Write, path) && !disk.WithinAny(p.Protect, path)
 }

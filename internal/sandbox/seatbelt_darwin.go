@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // seatbelt is the program that confines itself and executes another one.
@@ -64,14 +66,9 @@ func followAbove(paths []string) (all []string) {
 		if err != nil {
 			continue
 		}
-		if path = filepath.Join(folder, filepath.Base(path)); exists(path) {
+		if path = filepath.Join(folder, filepath.Base(path)); disk.Exists(path) {
 			all = append(all, path)
 		}
 	}
 	return all
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

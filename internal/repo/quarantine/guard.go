@@ -265,7 +265,9 @@ func (g *Guard) Unsettled(ctx context.Context, paths ...string) bool {
 }
 
 // changeable reports whether a command can change a path.
-func (g *Guard) changeable(path string) bool { return within(g.area.Look, path) || g.hidden(path) }
+func (g *Guard) changeable(path string) bool {
+	return disk.WithinAny(g.area.Look, path) || g.hidden(path)
+}
 
 // Pointers returns the entries .git that lead to a kept repository, for its worktrees and
 // submodules, and what git runs or obeys in the work trees of other repositories because the
@@ -541,9 +543,9 @@ func (g *Guard) faults(path string, r *record) []fault {
 	return faults
 }
 
-func (g *Guard) looked(path string) bool { return within(g.area.Look, path) && !g.kept(path) }
+func (g *Guard) looked(path string) bool { return disk.WithinAny(g.area.Look, path) && !g.kept(path) }
 
-func (g *Guard) kept(path string) bool { return within(g.area.Keep, path) }
+func (g *Guard) kept(path string) bool { return disk.WithinAny(g.area.Keep, path) }
 
 // hidden reports whether a command can change a path that looks do not read. A folder that
 // looks read can be in a hidden one, such as a working directory in a shared folder.
@@ -559,16 +561,11 @@ func (g *Guard) hidden(path string) bool {
 	return longest(g.area.Hidden) > longest(g.area.Look)
 }
 
-// within reports whether a path is one of the folders or below one.
-func within(folders []string, path string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return disk.Within(folder, path) })
-}
-
 // outermost are the folders that are in no other folder of the list.
 func outermost(folders []string) (out []string) {
 	for _, folder := range folders {
 		others := slices.DeleteFunc(slices.Clone(folders), func(f string) bool { return f == folder })
-		if !within(others, folder) {
+		if !disk.WithinAny(others, folder) {
 			out = append(out, folder)
 		}
 	}

@@ -37,7 +37,7 @@ type Places struct{ Folders, Except []string }
 func (p Places) has(path string) bool {
 	return slices.ContainsFunc(p.Folders, func(folder string) bool {
 		return folder != path && disk.Within(folder, path)
-	}) && !within(p.Except, path)
+	}) && !disk.WithinAny(p.Except, path)
 }
 
 // around reports whether a path is one of the folders or above one.
