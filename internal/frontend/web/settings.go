@@ -115,13 +115,17 @@ func (s *Server) listSettings(w http.ResponseWriter, r *http.Request) error {
 		reply(w, http.StatusOK, s.choices(ctx, settingsOf(o)))
 		return nil
 	})
-	if next, ok := s.nextSettings(id); ok && isUnusable(err) { // so that a client can choose another model
-		out := s.choices(ctx, next)
-		out.Unusable = err.Error()
-		reply(w, http.StatusOK, out)
-		return nil
+	if !isUnusable(err) {
+		return err
 	}
-	return err
+	next, ok := s.nextSettings(id)
+	if !ok {
+		return err
+	}
+	out := s.choices(ctx, next) // so that a client can choose another model
+	out.Unusable = err.Error()
+	reply(w, http.StatusOK, out)
+	return nil
 }
 
 func (s *Server) listNewSettings(w http.ResponseWriter, r *http.Request) error {

@@ -318,11 +318,11 @@ func (s *Sessions) Rename(_ context.Context, id, name string) error {
 
 // List implements [tui.Sessions].
 func (s *Sessions) List(ctx context.Context) ([]tui.Listed, error) {
-	list, err := store.List(ctx, s.dataDir, catalogue.Query{Dir: s.dir, Limit: maxSessions})
+	list, err := store.Titled(ctx, s.dataDir, catalogue.Query{Dir: s.dir, Limit: maxSessions})
 	var out []tui.Listed
 	for _, e := range list {
-		one := tui.Listed{ID: e.Session, Updated: e.Updated, Held: e.Held}
-		if one.Title = cmp.Or(store.Name(s.dataDir, e.Session), e.Title); one.Title == "" && e.IsEmpty() {
+		one := tui.Listed{ID: e.Session, Updated: e.Updated, Held: e.Held, Title: e.Title}
+		if e.IsEmpty() {
 			continue // nothing to continue
 		}
 		if host, known := attach.HostOf(s.dataDir, e.Session); known {
