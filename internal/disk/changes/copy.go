@@ -61,10 +61,27 @@ func (c *copier) complete(ctx context.Context, w walk) (*tree, error) {
 		}
 		if !c.read(name, t.entries[name]) {
 			delete(t.entries, name)
-			t.skipped[name] = true // as in walker.entry
+			w.miss(name) // as in walker.entry
 		}
 	}
+	if c.after {
+		t.keepMissed(c.old, w.missed)
+	}
 	return t, nil
+}
+
+// keepMissed adds the entries of the tree before a call that the walk after it could not inspect.
+// Without them, the walk after a parallel call, which finds what these entries have become, would
+// have nothing to compare.
+func (t *tree) keepMissed(old *tree, missed map[string]bool) {
+	if old == nil || len(missed) == 0 {
+		return
+	}
+	for name, e := range old.entries {
+		if t.entries[name] == nil && isAtOrBelow(name, missed) {
+			t.entries[name] = e
+		}
+	}
 }
 
 func (t *tree) entry(name string) *entry {

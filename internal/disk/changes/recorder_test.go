@@ -325,34 +325,45 @@ func TestRecordLeavesOutCreatedEntriesFirst(t *testing.T) {
 	}
 }
 
+// treeWhile returns the tree after a call if the files change between the walk and the reads.
+func (f *fixture) treeWhile(old *tree, script string) *tree {
+	f.Helper()
+	root, err := f.held.Open()
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer root.Close()
+	w, err := tour(f.Context(), root, f.config.Limits, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.bash(script)
+	c := copier{root: root, limits: f.config.Limits, until: time.Now().Add(time.Minute), old: old, after: true}
+	t, err := c.complete(f.Context(), w)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return t
+}
+
 // A file that is missing while a walk looks at it was neither created nor deleted by a call.
 func TestRecordIgnoresEntriesThatVanishInWalk(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
-	root, err := f.held.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	w, err := tour(t.Context(), root, f.config.Limits, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.bash("mv a b")
-	c := copier{root: root, limits: f.config.Limits, until: time.Now().Add(time.Minute)}
-	before, err := c.complete(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := f.treeWhile(nil, "mv a b")
 	f.bash("mv b a")
-	w, err = tour(t.Context(), root, f.config.Limits, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := c.complete(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all := compare(before, after); len(all) > 0 {
+	if all := compare(before, f.treeWhile(before, "true")); len(all) > 0 {
 		t.Errorf("changes: %+v", all)
 	}
+}
+
+// What a walk after a call missed is compared with the tree before that call after the next call.
+func TestRecordNamesEntriesThatAnEarlierWalkMissed(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1", "dir/sub/b": "1", "same/c": "1"})
+	f.bash("ln -s a link")
+	before := f.treeWhile(nil, "true")
+	missing := f.treeWhile(before, "rm link; mv a a2; mv dir dir2; mv same same2")
+	f.wants("a walk in which entries vanish", Record{Files: compare(before, missing)})
+	f.bash("mv a2 a; ln -s dir link; mv same2 same; echo 2 >a; rm -r dir2")
+	after := f.treeWhile(missing, "true")
+	f.wants("the next walk", Record{Files: compare(missing, after)}, "~a", "-dir", "-dir/sub", "-dir/sub/b", "~link")
 }

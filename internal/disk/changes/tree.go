@@ -52,13 +52,16 @@ type tree struct {
 }
 
 // isUnknown reports whether the walk of the tree did not look at a path that it has no entry of.
-func (t *tree) isUnknown(name string) bool {
+func (t *tree) isUnknown(name string) bool { return isAtOrBelow(name, t.skipped) }
+
+// isAtOrBelow reports whether a path is one of several, or lies below one; "" is the root.
+func isAtOrBelow(name string, paths map[string]bool) bool {
 	for ; name != "." && name != "/"; name = path.Dir(name) {
-		if t.skipped[name] {
+		if paths[name] {
 			return true
 		}
 	}
-	return t.skipped[""]
+	return paths[""]
 }
 
 // compare returns the changes between two trees of the same directory, in the order of paths.

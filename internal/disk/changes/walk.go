@@ -64,6 +64,9 @@ type walk struct {
 	// skipped are the entries that were not entered or not inspected: everything at or below them
 	// is unknown.
 	skipped map[string]bool
+	// missed are the skipped entries that could not be inspected, for instance because they
+	// vanished during the walk.
+	missed map[string]bool
 }
 
 // walker makes a walk.
@@ -82,7 +85,7 @@ type walker struct {
 // for none.
 func tour(ctx context.Context, root *disk.Dir, limits Limits, excluded string) (walk, error) {
 	w := walker{
-		walk: walk{nodes: map[string]node{}, skipped: map[string]bool{}},
+		walk: walk{nodes: map[string]node{}, skipped: map[string]bool{}, missed: map[string]bool{}},
 		ctx:  ctx, limits: limits, until: time.Now().Add(limits.Time), excluded: excluded,
 	}
 	rules, top := ignore.Above(root.Path())
@@ -101,7 +104,7 @@ func (w *walker) dir(d *disk.Dir, rel string, rules *ignore.Rules, depth int) er
 		return err
 	}
 	if err != nil {
-		w.skip(rel)
+		w.miss(rel)
 		return nil //nolint:nilerr // it vanished, or it is not ours to read
 	}
 	has := map[string]bool{}
@@ -119,7 +122,13 @@ func (w *walker) dir(d *disk.Dir, rel string, rules *ignore.Rules, depth int) er
 	return nil
 }
 
-func (w *walker) skip(rel string) { w.skipped[strings.TrimSuffix(rel, "/")] = true }
+func (w *walker) skip(path string) { w.skipped[path] = true }
+
+// miss skips an entry that cannot be inspected; the path of a directory may end in a slash.
+func (w *walk) miss(path string) {
+	path = strings.TrimSuffix(path, "/")
+	w.skipped[path], w.missed[path] = true, true
+}
 
 // check returns why the walk ends.
 func (w *walker) check() error {
@@ -150,7 +159,7 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 	}
 	info, err := d.Lstat(name)
 	if err != nil { // also if it is missing for a moment: it must not count as created or deleted
-		w.skip(path)
+		w.miss(path)
 		return nil //nolint:nilerr // it vanished, or it is not ours to read
 	}
 	n := nodeOf(info)
@@ -176,7 +185,7 @@ func (w *walker) below(d *disk.Dir, path string, rules *ignore.Rules, depth int)
 		if errors.Is(err, fs.ErrNotExist) {
 			delete(w.nodes, path)
 		}
-		w.skip(path)
+		w.miss(path)
 		return nil // it vanished, is something else by now, or not ours to read
 	}
 	defer sub.Close()
