@@ -135,15 +135,43 @@ func TestCommandsKeepChangesOfOthers(t *testing.T) {
 	b.put("made/mine", "mine\n")
 	b.run("chmod 600 b; rm d; ln -s a d")
 	p := b.plan("")
-	want := []string{"keep a", "keep b", "keep c", "keep d", "remove made", "remove made/n", "restore e"}
+	want := []string{"keep a", "keep b", "keep c", "keep d", "keep made", "remove made/n", "restore e"}
 	if diff := cmp.Diff(want, did(p)); diff != "" {
 		t.Error(diff)
 	}
-	if line := b.fork(p).Line(); !strings.HasSuffix(line, "; kept, since other files are in it: made") {
-		t.Errorf("it says %q", line)
+	if text := strings.Join(p.Lines(), "\n"); !strings.Contains(text, "made/  (mine is in it)") {
+		t.Errorf("it says:\n%s", text)
 	}
+	b.fork(p)
 	b.wants("kept", map[string]string{
 		"a": "mine\n", "b": "2\n", "c": "mine\n", "d": "mine\n", "made/mine": "mine\n", "e": "1\n",
+	})
+}
+
+// A file that became a directory, and a directory that became a file, stay where others' changes
+// leave no room for what was there.
+func TestRewindKeepsPathsWithoutRoom(t *testing.T) {
+	b := work(t, map[string]string{"a": "1\n", "b": "1\n", "c/d/e": "1\n", "f/g": "1\n", "h": "1\n"},
+		[]call{bash("rm a b; mkdir -p a/sub b/sub; echo n >a/sub/n; echo n >b/sub/n; rm -r c f; mv h f")})
+	b.put("a/sub/mine", "mine\n")
+	b.put("c", "mine\n")
+	b.put("f", "mine\n")
+	p := b.plan("")
+	if diff := cmp.Diff([]string{
+		"keep a", "keep a/sub", "keep c", "keep c/d", "keep c/d/e", "keep f", "keep f/g", "recreate h", "remove a/sub/n",
+		"remove b/sub", "remove b/sub/n", "restore b",
+	}, did(p)); diff != "" {
+		t.Error(diff)
+	}
+	text := strings.Join(p.Lines(), "\n")
+	for _, want := range []string{"a/  (sub is in it)", "sub/  (mine is in it)", "c/d/  (c is a file now)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in:\n%s", want, text)
+		}
+	}
+	b.fork(p)
+	b.wants("kept", map[string]string{
+		"a/sub/mine": "mine\n", "b": "1\n", "c": "mine\n", "f": "mine\n", "h": "1\n",
 	})
 }
 

@@ -13,6 +13,6 @@
 // restores them, last.go finds the rewind to undo, session.go the session to
 // continue, file.go decides in which order, and which
 // package writes and removes a file: internal/disk/changes where a command changed it, else
-// tool/file. onlycopy.go keeps created files that may have the only copy of a content. text.go
-// writes reports.
+// tool/file. onlycopy.go keeps created files that may have the only copy of a content, and
+// occupied.go keeps directories in which something remains. text.go writes reports.
 package rewind

@@ -194,7 +194,24 @@ func (p *Plan) Check(ctx context.Context) {
 		}
 		f.Do, f.Why = p.check(ctx, root, f)
 	}
-	p.keepOnlyCopies(root)
+	for kept := -1; kept != len(p.kept()); { // what is kept is a reason to keep more
+		kept = len(p.kept())
+		p.keepOnlyCopies(root)
+		if root != nil {
+			p.keepOccupied(root)
+			p.keepBlocked(root)
+		}
+	}
+}
+
+// kept returns the files that a rewind should restore but cannot.
+func (p *Plan) kept() (out []File) {
+	for _, f := range p.Files {
+		if f.Do == Keep {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 func (p *Plan) check(ctx context.Context, root *disk.Dir, f *File) (Action, string) {

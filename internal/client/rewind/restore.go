@@ -27,8 +27,6 @@ type Report struct {
 	// content; empty if no file was changed.
 	Restored []File
 	Snapshot string
-	// Kept are directories that the plan removes, and that stay: others' files are in them.
-	Kept []File
 }
 
 // UndoCommand returns the command that reverts the restored files. It names the session only if
@@ -145,8 +143,6 @@ func (p *Plan) restore(ctx context.Context, below, fork string) (Report, error) 
 			err = f.restore(ctx, root, one.from, one.to, content)
 		}
 		switch {
-		case f.isInTree && f.Was == nil && changes.IsNotEmpty(err):
-			r.Kept = append(r.Kept, *f)
 		case err != nil:
 			errs = append(errs, fmt.Errorf("cannot restore %q: %w", f.Path, err))
 		case !one.isLater:

@@ -673,13 +673,3 @@ func TestRunning(t *testing.T) {
 	b.fork(b.plan("1")) // its host died: nothing runs
 	b.wants("restored", map[string]string{})
 }
-
-// kept returns the files that a rewind should restore but cannot.
-func (p *Plan) kept() (out []File) {
-	for _, f := range p.Files {
-		if f.Do == Keep {
-			out = append(out, f)
-		}
-	}
-	return out
-}

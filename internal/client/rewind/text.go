@@ -145,14 +145,10 @@ func uncovered(all []Uncovered) (out []string) {
 
 // Line returns the result of the rewind, for people.
 func (r Report) Line() string {
-	line := "no file was changed"
-	if len(r.Restored) > 0 {
-		line = fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), namesOf(r.Restored))
+	if len(r.Restored) == 0 {
+		return "no file was changed"
 	}
-	if len(r.Kept) > 0 {
-		line += "; kept, since other files are in it: " + namesOf(r.Kept)
-	}
-	return line
+	return fmt.Sprintf("restored %s: %s", terminal.Count(len(r.Restored), "file"), namesOf(r.Restored))
 }
 
 // namesOf returns the first paths, and the number of the others.

@@ -220,8 +220,3 @@ func write(d *disk.Dir, name string, mode fs.FileMode, content []byte, present f
 	}
 	return errors.Join(err, f.Close())
 }
-
-// IsNotEmpty reports whether a directory could not be removed because it has entries.
-func IsNotEmpty(err error) bool {
-	return errors.Is(err, fs.ErrExist) // ENOTEMPTY, by package syscall
-}
