@@ -70,13 +70,22 @@ func (c *copier) complete(ctx context.Context, w walk) (*tree, error) {
 	return t, nil
 }
 
-// keepMissed adds the entries of the tree before a call that the walk after it could not inspect.
-// Without them, the walk after a parallel call, which finds what these entries have become, would
-// have nothing to compare.
+// keepMissed gives entries that the walk after a call could not inspect the state of the tree
+// before the call. The walk after a parallel call, which finds what has become of them, is then
+// compared with it.
 func (t *tree) keepMissed(old *tree, missed map[string]bool) {
 	if old == nil || len(missed) == 0 {
 		return
 	}
+	for name := range missed {
+		t.skipped[name] = old.isUnknown(name)
+	}
+	for name := range old.skipped {
+		if isAtOrBelow(name, missed) {
+			t.skipped[name] = true
+		}
+	}
+	maps.DeleteFunc(t.skipped, func(_ string, isSkipped bool) bool { return !isSkipped })
 	for name, e := range old.entries {
 		if t.entries[name] == nil && isAtOrBelow(name, missed) {
 			t.entries[name] = e

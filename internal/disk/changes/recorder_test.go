@@ -361,9 +361,13 @@ func TestRecordNamesEntriesThatAnEarlierWalkMissed(t *testing.T) {
 	f := newFixture(t, Limits{}, map[string]string{"a": "1", "dir/sub/b": "1", "same/c": "1"})
 	f.bash("ln -s a link")
 	before := f.treeWhile(nil, "true")
-	missing := f.treeWhile(before, "rm link; mv a a2; mv dir dir2; mv same same2")
-	f.wants("a walk in which entries vanish", Record{Files: compare(before, missing)})
-	f.bash("mv a2 a; ln -s dir link; mv same2 same; echo 2 >a; rm -r dir2")
+	f.bash("mkdir made; echo 1 >made/d; echo 1 >new")
+	missing := f.treeWhile(before, "rm link; mv a a2; mv dir dir2; mv same same2; mv made made2; mv new new2")
+	f.wants("a walk in which entries vanish", Record{Files: compare(before, missing)}, "+made")
+	f.bash("mv a2 a; ln -s dir link; mv same2 same; echo 2 >a; rm -r dir2; mv made2 made; mv new2 new")
 	after := f.treeWhile(missing, "true")
-	f.wants("the next walk", Record{Files: compare(missing, after)}, "~a", "-dir", "-dir/sub", "-dir/sub/b", "~link")
+	f.wants(
+		"the next walk", Record{Files: compare(missing, after)},
+		"~a", "-dir", "-dir/sub", "-dir/sub/b", "~link", "+made/d", "+new",
+	)
 }
