@@ -54,7 +54,7 @@ pictures: ## docs/pictures, of the built program in tmux, and of the page in Chr
 	go test -count=1 -tags pictures -run 'TestPictures$$' ./cmd/settle
 	cd internal/frontend/web/page && npm ci --ignore-scripts --no-audit --no-fund && node e2e/stills.mjs ../../../../docs/pictures
 
-judge: ## all of the corpus, and N drawn commands: what is allowed runs, a share also in the box, and must do no harm (docs/adr/0008); FLAGS such as -commands-seed=1
+judge: ## all of the corpus, and N drawn commands: what is allowed runs, a share also in the sandbox, and must do no harm (docs/adr/0008); FLAGS such as -commands-seed=1
 	go test -count=1 -v -timeout 0 -run 'TestOracle$$|TestSandboxedOracle|TestUnasked' ./internal/policy -commands $(N) -commands-seed 0 $(FLAGS)
 
 links: ## N calls of each file tool user, while names are swapped for links (docs/adr/0031)

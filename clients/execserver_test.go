@@ -399,8 +399,8 @@ func form(t *testing.T, a execservertest.Answer) any {
 	return result
 }
 
-// C7, beside the exec-server that settle stands in for: how many processes survive 14
-// escapes. docs/clients/exec-server.md has the table.
+// C7, beside Codex's exec-server, which settle replaces: how many processes survive 14
+// escapes. docs/clients/codex-exec-server.md has the table.
 func TestExecServerSurvivors(t *testing.T) {
 	for name, server := range map[string]client{"settle": ours(t, "--resume-timeout", "0"), "codex": theirs(t)} {
 		matrix := execservertest.Matrix{

@@ -19,7 +19,7 @@ func TestCauseInWords(t *testing.T) {
 		{Abort(Crashed, "host"), "settle was killed"},
 		{Abort(Parent, "t000001"), "the parent was cancelled"},
 		{Abort(TimedOut, "turn"), "timed out"},
-		{Abort(MachineLost, "hands"), "its machine was lost"},
+		{Abort(MachineLost, "executor"), "its machine was lost"},
 		{AbortLimit(LimitSteps, ""), "the limit on steps was reached"},
 		{AbortLimit(LimitSessionCost, ""), "the session's limit on cost was reached"},
 		{AbortLimit(LimitTime, "30 min"), "the limit on time was reached: 30 min"},

@@ -57,24 +57,6 @@ type Unknown struct {
 func (u Unknown) Kind() Kind { return u.Name }
 func (Unknown) sealed()      {}
 
-// Vocabulary returns, for each kind of event that starts an entity, the kinds of events that can
-// end it; exactly one event does. A kind of Kinds that is neither a start, an ending nor a fact in
-// between fails a test.
-func Vocabulary() map[Kind][]Kind {
-	return map[Kind][]Kind{
-		KindSessionOpened:     {KindSessionClosed, KindSessionRecovered},
-		KindInputAccepted:     {KindTurnStarted, KindAttemptStarted, KindInputDropped},
-		KindTurnStarted:       {KindTurnCompleted, KindTurnAborted, KindTurnFailed},
-		KindAttemptStarted:    {KindAttemptEnded},
-		KindItemStarted:       {KindItemEnded},
-		KindCallStarted:       {KindItemEnded},
-		KindApprovalRequested: {KindApprovalEnded},
-		KindJobStarted:        {KindJobEnded},
-		KindChildStarted:      {KindChildEnded},
-		KindHookStarted:       {KindHookEnded},
-	}
-}
-
 // Kinds returns every kind of this version.
 func Kinds() []Kind {
 	return []Kind{

@@ -22,10 +22,27 @@ var facts = map[Kind]string{
 	KindCallReady:          "between an item's start and end",
 }
 
+// endings returns, for each kind of event that starts an entity, the kinds of events that can end
+// it; exactly one event does.
+func endings() map[Kind][]Kind {
+	return map[Kind][]Kind{
+		KindSessionOpened:     {KindSessionClosed, KindSessionRecovered},
+		KindInputAccepted:     {KindTurnStarted, KindAttemptStarted, KindInputDropped},
+		KindTurnStarted:       {KindTurnCompleted, KindTurnAborted, KindTurnFailed},
+		KindAttemptStarted:    {KindAttemptEnded},
+		KindItemStarted:       {KindItemEnded},
+		KindCallStarted:       {KindItemEnded},
+		KindApprovalRequested: {KindApprovalEnded},
+		KindJobStarted:        {KindJobEnded},
+		KindChildStarted:      {KindChildEnded},
+		KindHookStarted:       {KindHookEnded},
+	}
+}
+
 // TestEveryKindHasItsPlace: a kind starts something, or ends something, or
 // is a fact in between.
 func TestEveryKindHasItsPlace(t *testing.T) {
-	starts := Vocabulary()
+	starts := endings()
 	var ends []Kind
 	for start, list := range starts {
 		if len(list) == 0 {
@@ -70,7 +87,7 @@ func TestEveryStartIsEnded(t *testing.T) {
 		KindChildStarted:      {nil, Event{Data: ChildStarted{Child: "c000001"}}},
 		KindHookStarted:       {call, inItem(item1, HookStarted{Hook: "h000001", Event: HookBefore})},
 	}
-	for start, ends := range Vocabulary() {
+	for start, ends := range endings() {
 		switch start {
 		case KindSessionOpened:
 			s := newSession(t)

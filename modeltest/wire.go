@@ -17,7 +17,7 @@ type wire struct {
 
 	eol     string        // end of a line
 	unnamed bool          // no event: lines
-	drip    bool          // byte by byte, dripDelay apart
+	drip    bool          // byte by byte
 	pause   time.Duration // between dripped bytes
 	buf     []byte
 }

@@ -26,12 +26,12 @@ func (s *streams) editor() func(context.Context, string) (string, error) {
 	return func(ctx context.Context, text string) (edited string, err error) {
 		file, err := os.CreateTemp("", "settle-*.md")
 		if err != nil {
-			return "", fmt.Errorf("cannot edit: %w", err)
+			return "", fmt.Errorf("cannot make a file for the editor: %w; the text is as it was", err)
 		}
 		defer func() { _ = os.Remove(file.Name()) }() // a file that remains is in the directory of temporary files
 		_, err = file.WriteString(text)
 		if err = errors.Join(err, file.Close()); err != nil {
-			return "", fmt.Errorf("cannot edit: %w", err)
+			return "", fmt.Errorf("cannot make a file for the editor: %w; the text is as it was", err)
 		}
 		// As git does: the variable may have arguments. Editors obey files of their directory.
 		err = proc.RunForeground(ctx, proc.ForegroundProgram{

@@ -46,14 +46,6 @@ func newExecutor(s *streams) *cobra.Command {
 	}
 }
 
-// newFormerExecutor is the earlier name of the command, which commands for other machines can still have.
-func newFormerExecutor(s *streams) *cobra.Command {
-	cmd := newExecutor(s)
-	cmd.Use, cmd.Hidden = "hands", true
-	cmd.Short = "The earlier name of \"settle executor\""
-	return cmd
-}
-
 // executor runs commands for the host at the other end of the standard streams.
 func (s *streams) executor(ctx context.Context) error {
 	if isTerminal(s.stdin) {

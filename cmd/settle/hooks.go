@@ -22,7 +22,7 @@ now, with the scripts of the project that they name. Until then, and again when 
 those changes, they are not run: they are programs that the repository chose. Without a
 terminal, it needs --yes.
 
-States: ok, untrusted, broken (settle cannot run it; a gate denies).
+States: ok, untrusted, broken (settle cannot run it; a blocking hook denies).
 
 Exit codes: 0 listed, 1 cannot trust all of them, 2 wrong usage or configuration.`
 

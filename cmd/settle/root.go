@@ -46,9 +46,8 @@ func newRoot(s *streams) *cobra.Command {
 			prompt, err = promptOf(cmd, args, &f.worktree)
 			return err
 		},
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { noteEarlierFlags(cmd.Flags(), s.stderr) },
-		SilenceErrors:    true,
-		SilenceUsage:     true,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tell {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
@@ -97,7 +96,7 @@ func newRoot(s *streams) *cobra.Command {
 	)
 	add(root, groupClients, newACP(s), newMCP(s))
 	add(root, groupCompatibility, newExec(s), newAppServer(s), newExecServer(s), newClaude(s))
-	add(root, groupTools, newExecutor(s), newFormerExecutor(s), newFakeModel(s), newCheckEndings(s))
+	add(root, groupTools, newExecutor(s), newFakeModel(s), newCheckEndings(s))
 	root.AddCommand(newFlagsTopic())
 	cobra.EnableCommandSorting = false // the help lists commands in order of use
 	explainArguments(root)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -193,33 +192,12 @@ func settingFlags(flags *pflag.FlagSet) {
 		"",
 		"end commands on the other machine when it has not heard from settle for `DURATION`",
 	)
-	earlierFlags(flags)
 	flags.String("run-hooks", "", "run `WHICH` hooks: all, own (your configuration and plugins) or off")
 	flags.String("data-dir", "", "keep sessions and logs in `DIR`")
 	flags.String("log-level", "", "write the log in the data directory at `LEVEL`: debug, info, warn, error")
 	if flags.Lookup("sandbox") == nil { // the flag of "settle exec" has another meaning
 		sandboxFlags(flags)
 	}
-}
-
-// earlierFlags defines the earlier names of flags, hidden; noteEarlierFlags prints their
-// new names. (A deprecated flag of cobra prints its note on standard output.)
-func earlierFlags(flags *pflag.FlagSet) {
-	for _, name := range []string{"", "-install", "-lease"} {
-		now := flags.Lookup("executor" + name)
-		old := flags.VarPF(now.Value, "hands"+name, "", now.Usage)
-		old.NoOptDefVal = now.NoOptDefVal
-		old.Hidden = true
-		old.Annotations = map[string][]string{settingKey: {"executor" + strings.ReplaceAll(name, "-", "_")}}
-	}
-}
-
-func noteEarlierFlags(flags *pflag.FlagSet, stderr io.Writer) {
-	flags.Visit(func(f *pflag.Flag) {
-		if rest, ok := strings.CutPrefix(f.Name, "hands"); ok && f.Hidden {
-			fmt.Fprintf(stderr, "settle: --hands%s is called --executor%s now\n", rest, rest)
-		}
-	})
 }
 
 // takeHelp is the help of --take, takeAllHelp for a command with several sessions.

@@ -373,7 +373,7 @@ func (r *run) resultAfterTurn(s *settle.Session) (*fleet.Result, error) {
 	if result := r.progress(s).result; result != nil {
 		return result, nil
 	}
-	return nil, r.cause(errors.New("the turn has not ended in a way that counts"))
+	return nil, r.cause(errors.New("the session's log has no result of the task"))
 }
 
 // begin submits the task's input, or one that continues it. Without a turn, the task has the result,

@@ -98,7 +98,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.ID == "" || c.Slots < 1 {
-		return nil, errors.New("a worker has an id and at least one slot")
+		return nil, errors.New("a worker needs an ID and at least one slot")
 	}
 	open := c.OpenHost
 	if open == nil {

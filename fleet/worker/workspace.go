@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -27,7 +28,7 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 		return a, nil, nil
 	}
 	if r.worker.config.Workspaces == nil {
-		return a, nil, errors.New("this worker makes no workspaces")
+		return a, nil, fmt.Errorf("the task works in the repository %s, and this worker has no directory for workspaces", a.Task.Repo)
 	}
 	ctx, cancel := context.WithCancel(r.life)
 	defer cancel()

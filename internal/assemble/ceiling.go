@@ -21,7 +21,7 @@ const (
 
 // Tighten returns the stricter of the user's configuration and a client's wish. Without a
 // configuration, the client's wish applies. Every frontend's modes, sandboxes and rules
-// pass through Tighten (DESIGN.md, section 9).
+// pass through Tighten.
 func Tighten(user settle.Permission, client Mode) Mode {
 	client.Permission = user.Stricter(client.Permission)
 	client.Rules = slices.DeleteFunc(slices.Clone(client.Rules), func(r config.Rule) bool {

@@ -12,7 +12,7 @@ import (
 
 // CheckDirectory refuses the root of the file system and the user's home as the working
 // directory of an agent that can change all files outside a container, unless --permission
-// allow is explicit (DESIGN, section 9).
+// allow is explicit.
 func CheckDirectory(dir string, r *config.Resolved, getenv func(string) string) error {
 	allowed := r.Permission == "" || r.Permission == event.Allow
 	if !allowed || r.Origins["permission"].Kind == config.Flag || inContainer(getenv) {

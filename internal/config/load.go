@@ -166,17 +166,7 @@ func (l *loader) walk(top *table, found func(t *table, key string, k *setting, v
 		if t == nil {
 			continue
 		}
-		value, ok := t.take(key)
-		if _, old := t.values[k.oldKey]; old {
-			if ok {
-				t.fail(k.oldKey, fmt.Errorf("it is the earlier name of %q, which is set also; remove one of them",
-					k.key))
-				continue
-			}
-			key = k.oldKey
-			value, ok = t.take(key)
-		}
-		if ok {
+		if value, ok := t.take(key); ok {
 			found(t, key, k, value)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 )
 
-// A repository can only tighten (DESIGN, section 9). The cases cover all settings: a
+// A repository can only tighten. The cases cover all settings: a
 // project's value, and whether it is used.
 func TestProjectMayOnlyTighten(t *testing.T) {
 	tests := []struct {

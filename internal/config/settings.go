@@ -266,7 +266,6 @@ const (
 // setting is the declaration of one setting.
 type setting struct {
 	key     string // in a file; flags use dashes
-	oldKey  string // an earlier name that files can still use; can be empty
 	env     string // environment variable; empty for none
 	project rule
 	set     func(s *Settings, value any) error
@@ -317,12 +316,10 @@ func settings() []*setting {
 			"error").may(refused),
 		choice("run_hooks", func(s *Settings) *string { return &s.RunHooks }, HooksAll, HooksOwn,
 			HooksOff).may(refused),
-		text("executor", func(s *Settings) *string { return &s.Executor }).formerly("hands").may(refused),
+		text("executor", func(s *Settings) *string { return &s.Executor }).may(refused),
 		choice("executor_install", func(s *Settings) *string { return &s.ExecutorInstall }, InstallNever,
-			InstallMissing).
-			formerly("hands_install").may(refused),
-		duration("executor_lease", func(s *Settings) *time.Duration { return &s.ExecutorLease }).
-			formerly("hands_lease").may(refused),
+			InstallMissing).may(refused),
+		duration("executor_lease", func(s *Settings) *time.Duration { return &s.ExecutorLease }).may(refused),
 		choice("jobs.release", func(s *Settings) *event.Permission { return &s.Jobs.Release },
 			permissions()...).may(tightens),
 		choice("jobs.on_interrupt", func(s *Settings) *string { return &s.Jobs.OnInterrupt }, "keep",
@@ -401,11 +398,6 @@ func rewindSettings() []*setting {
 
 func (k *setting) from(variable string) *setting {
 	k.env = variable
-	return k
-}
-
-func (k *setting) formerly(key string) *setting {
-	k.oldKey = key
 	return k
 }
 

@@ -14,7 +14,7 @@ type Watchdog struct {
 // and read a long prompt slowly.
 const localHeaderTimeout = 30 * time.Minute
 
-// Watchdog returns the limits for a provider (DESIGN, section 5): servers on this machine
+// Watchdog returns the limits for a provider: servers on this machine
 // and in private networks get more time for the first progress, and a configured
 // stall_timeout also bounds header_timeout and thinking_timeout unless they are configured.
 func (r *Resolved) Watchdog(p Provider) Watchdog {

@@ -62,12 +62,18 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestUnwritableIsNoFailure(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+func TestRecordsOfLogThatCannotBeWrittenAreDropped(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	disk.NewLog(disk.LogPath(file), slog.LevelInfo, func(text string) string { return text }).Info("lost")
+	log := disk.NewLog(disk.LogPath(dir), slog.LevelInfo, func(text string) string { return text })
+	if err := log.Handler().Handle(t.Context(), slog.Record{Message: "lost"}); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(dir); len(text) > 0 || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
 }
 
 func TestLevel(t *testing.T) {

@@ -55,7 +55,7 @@ func (i *Install) line(size int64) string {
 	return fmt.Sprintf(`p=$(command -v settle 2>/dev/null) || p=; [ -x "$p" ] || p=${HOME:?}/.local/bin/settle; `+
 		`if ! [ -x "$p" ]; then t=$p.$$; echo "%[2]s $(uname -s) $(uname -m)"; `+
 		`if mkdir -p "${p%%/*}" && head -c %[1]d >"$t" && [ "$(wc -c <"$t")" -eq %[1]d ] && chmod 755 "$t" && "$t" version >/dev/null && mv -f "$t" "$p"; `+
-		`then :; else rm -f "$t"; echo %[3]s; exit 1; fi; fi; echo %[4]s; exec "$p" hands`+"\n", size, installMissing, installFailed, installReady)
+		`then :; else rm -f "$t"; echo %[3]s; exit 1; fi; fi; echo %[4]s; exec "$p" executor`+"\n", size, installMissing, installFailed, installReady)
 }
 
 // prepare starts settle executor at the other end of a stream that leads to sh.

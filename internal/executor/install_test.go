@@ -29,7 +29,7 @@ func installed(t *testing.T, w *CommandDialer) (string, error) {
 	if _, err := io.WriteString(stream, "word\n"); err != nil {
 		return "", err
 	}
-	stderr := make([]byte, len("hands: word\n"))
+	stderr := make([]byte, len("executor: word\n"))
 	_, err = io.ReadFull(stream, stderr)
 	return string(stderr), err
 }
@@ -68,7 +68,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if stderr, err := installed(t, way()); err != nil || stderr != "hands: word\n" {
+		if stderr, err := installed(t, way()); err != nil || stderr != "executor: word\n" {
 			t.Fatalf("%q, %v", stderr, err)
 		}
 	}
@@ -81,11 +81,11 @@ func TestInstall(t *testing.T) {
 		t.Errorf("beside it: %v, %v", entries, err)
 	}
 	// A newer one there is left alone.
-	newer := strings.Replace(text, "echo \"$1: ", "echo \"HANDS: ", 1)
+	newer := strings.Replace(text, "echo \"$1: ", "echo \"EXECUTOR: ", 1)
 	if err := os.WriteFile(path, []byte(newer), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if stderr, err := installed(t, way()); err != nil || stderr != "HANDS: word\n" {
+	if stderr, err := installed(t, way()); err != nil || stderr != "EXECUTOR: word\n" {
 		t.Errorf("%q, %v", stderr, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// floors returns the rows of DESIGN.md, section 2, from the top. A package can import packages on
+// floors returns the layers of the program, from the top. A package can import packages on
 // lower floors, and packages in its own room: a room is the folder named here with everything below
 // it. If a name ends in "/", each folder in it is a room: no frontend imports another.
 func floors() [][]string {

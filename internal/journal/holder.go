@@ -15,7 +15,7 @@ import (
 type holder struct {
 	// pid is the host, or 0 if it is dead or invisible.
 	pid int
-	// process is the host's recorded identity, if pid provably has it (C23). away reports that
+	// process is the host's recorded identity, if pid provably has it (C23). remote reports that
 	// it runs elsewhere.
 	process *event.Identity
 	remote  bool

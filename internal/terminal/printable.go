@@ -36,10 +36,10 @@ func Text(text string) string {
 	return b.String()
 }
 
-// Line is Text on one line, with single spaces.
+// OneLine is Text on one line, with single spaces.
 func OneLine(text string) string { return strings.Join(strings.Fields(Text(text)), " ") }
 
-// Short is Line with at most limit characters; "…" replaces the rest.
+// Short is OneLine with at most limit characters; "…" replaces the rest.
 func Short(text string, limit int) string {
 	text = OneLine(text)
 	if r := []rune(text); len(r) > limit {

@@ -27,7 +27,7 @@ type retryDelay struct {
 const pumpBuffer = 16
 
 // streamItem is one value from the pump of a stream: a chunk, or the error that ended the
-// stream. If over is set, the stream ended without an error.
+// stream. If ended is set, the stream ended without an error.
 type streamItem struct {
 	chunk model.Chunk
 	err   error

@@ -7,7 +7,7 @@ import (
 	"github.com/settle-agent/settle/model"
 )
 
-// toolSearch is the API's own search of tools, by words. Its blocks have the name of
+// The API's own search of tools is by words. Its blocks have the name of
 // the tool, without the version
 // (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool).
 const (

@@ -34,14 +34,13 @@ type collector struct {
 	private func(path string) bool
 	kept    []string // such files, in the model's form
 
-	out       strings.Builder
-	path      string // of the last line
-	number    int    // of the last line
-	lastMatch int    // number of the last match in the file
-	inFile    int    // unreported matches of the last file
-	matches   int
-	files     int
-	more      bool // there was more than the limit
+	out     strings.Builder
+	path    string // of the last line
+	number  int    // of the last line
+	inFile  int    // unreported matches of the last file
+	matches int
+	files   int
+	more    bool // there was more than the limit
 }
 
 // found is a line of a file: a match, or its context.
@@ -149,7 +148,6 @@ func (c *collector) add(f found) error {
 	if f.match {
 		mark = ':'
 		c.matches++
-		c.lastMatch = f.number
 	}
 	fmt.Fprintf(&c.out, "%d%c%s\n", f.number, mark, c.shorten(f.text))
 	return nil

@@ -123,7 +123,6 @@ func newRoot() *cobra.Command {
 		"`URL` of the Postgres database; default: $"+databaseVar+", else the database of settle-fleet dev")
 	d.engine.define(cmd)
 	cmd.SetVersionTemplate(fmt.Sprintf("settle-fleet {{.Version}}\nschema number %d\n", pglog.SchemaNumber()))
-	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { noteFormerFlag(cmd.Flags(), cmd.ErrOrStderr()) }
 	cmd.AddCommand(
 		newDev(&d),
 		newWorker(&d),

@@ -77,8 +77,11 @@ func newSubmit(d *database) *cobra.Command {
 			f.cwdSet = cmd.Flags().Changed("cwd")
 			f.budget.Batch = f.task.Batch
 			hasBudget := cmd.Flags().Changed("budget-tokens") || cmd.Flags().Changed("budget-usd")
-			if hasBudget && f.task.Batch == "" || f.budget.Tokens < 0 || !isAmount(f.budget.USD) {
-				return errors.New("a budget needs --batch, and is a number that is not below 0")
+			if hasBudget && f.task.Batch == "" {
+				return errors.New("--budget-tokens and --budget-usd bound a batch: name it with --batch")
+			}
+			if f.budget.Tokens < 0 || !isAmount(f.budget.USD) {
+				return errors.New("--budget-tokens and --budget-usd must not be negative")
 			}
 			if hasBudget {
 				if err := fleet.CheckName("batch", f.task.Batch); err != nil {
@@ -130,7 +133,7 @@ func (f *submitFlags) defineTask(flags *pflag.FlagSet) {
 	flags.StringVar(&f.task.Ref, "ref", "", "branch, tag or commit `REF` of the repository; default: its HEAD")
 	flags.IntVar(&f.task.Depth, "depth", 0, "clone only the last `N` commits; 0: all")
 	flags.StringVarP(&f.task.Model, "model", "m", "", "`PROVIDER/NAME` of the model; default: the worker's")
-	defineExecutor(flags, &f.task.Executor, "run commands and work on files at the other end of `COMMAND`")
+	flags.StringVar(&f.task.Executor, "executor", "", "run commands and work on files at the other end of `COMMAND`")
 	flags.IntVar(&f.task.Limits.Steps, "max-steps", 0, "end a turn after `N` model responses; 0: the worker's limit")
 	flags.Int64Var(&f.task.Limits.Tokens, "max-tokens", 0, "end a turn after `N` tokens; 0: the worker's limit")
 	flags.Float64Var(&f.task.Limits.Seconds, "timeout", 0, "end a turn after so many `SECONDS`; 0: the worker's limit")
@@ -205,7 +208,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 			return nil, fmt.Errorf("cannot submit line %d: %w", n, err)
 		}
 		if earlier := seen[t.ID()]; earlier > 0 {
-			return nil, fmt.Errorf("lines %d and %d have the same id %s", earlier, n, t.ID())
+			return nil, fmt.Errorf("lines %d and %d have the same id %s; nothing was submitted", earlier, n, t.ID())
 		}
 		seen[t.ID()] = n
 		tasks = append(tasks, t)
@@ -216,7 +219,7 @@ func (f *submitFlags) read(in io.Reader) (tasks []fleet.Task, err error) {
 		return nil, fmt.Errorf("cannot read the tasks: %w", err)
 	}
 	if len(tasks) == 0 {
-		return nil, errors.New("there are no tasks")
+		return nil, errors.New("there are no tasks to submit")
 	}
 	return tasks, nil
 }

@@ -23,7 +23,7 @@ const (
 	// isolationSandbox is a required sandbox and a directory of its own for each task.
 	isolationSandbox = "sandbox"
 	// isolationExecutor is the machine that the worker's --executor makes for each session.
-	isolationExecutor = executorFlag
+	isolationExecutor = "executor"
 )
 
 // tenancy has the flags that choose the tenants of a worker.
@@ -44,12 +44,9 @@ func (y *tenancy) define(cmd *cobra.Command) {
 		"with --isolation sandbox, tasks without a repository must work in `DIR`/TENANT")
 }
 
-// check checks the flags of a worker, and has the sandbox required where it isolates.
+// checkTenancy checks the flags of a worker, and requires the sandbox where it isolates.
 func (f *workerFlags) checkTenancy() error {
 	y := &f.tenancy
-	if y.isolation == formerFlag {
-		y.isolation = isolationExecutor
-	}
 	switch y.isolation {
 	case isolationSandbox:
 		f.confinement.use = config.SandboxRequired

@@ -78,7 +78,6 @@ func TestTenancyFlags(t *testing.T) {
 	for args, says := range map[string]string{
 		"--isolation maybe":                               "there is no isolation",
 		"--isolation executor":                            "needs --executor",
-		"--isolation hands":                               "needs --executor", // its earlier name
 		"--isolation sandbox --tenant a":                  "--tenant names the only tenant",
 		"--tenant-dirs " + inside:                         "is for --isolation sandbox",
 		"--isolation sandbox --tenant-dirs /nowhere/x":    "cannot use --tenant-dirs",

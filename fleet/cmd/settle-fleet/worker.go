@@ -56,7 +56,7 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
-	defineExecutor(flags, &f.executor, "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	flags.StringVar(&f.executor, "executor", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
 	flags.StringVar(&f.approvals, "approvals", "",
 		"`hold` tasks whose calls need a person until one decides (settle-fleet approvals), or deny these calls; "+
 			"default: hold, and deny where settle-fleet confines tasks in a sandbox")
@@ -138,8 +138,11 @@ func newWorker(d *database) *cobra.Command {
 
 // check refuses what no worker can have.
 func (f *workerFlags) check() error {
-	if f.slots < 1 || f.drain < 0 {
-		return errors.New("a worker has at least one slot, and its --drain-timeout is not below 0")
+	if f.slots < 1 {
+		return fmt.Errorf("--slots %d: a worker needs at least 1", f.slots)
+	}
+	if f.drain < 0 {
+		return fmt.Errorf("--drain-timeout %v: it must not be negative", f.drain)
 	}
 	if f.approvals != "" && f.approvals != approvalsHold && f.approvals != approvalsDeny {
 		return fmt.Errorf("--approvals is %s or %s, not %q", approvalsHold, approvalsDeny, f.approvals)

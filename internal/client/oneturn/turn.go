@@ -93,7 +93,7 @@ func (r *runner) shown(add func([]byte) []byte) func([]byte) []byte {
 	}
 }
 
-// run is Turn without its ends.
+// run runs the turn.
 func (r *runner) run(ctx context.Context) int {
 	session, err := r.Host.Session(ctx, r.Session, r.Config)
 	if err != nil {

@@ -68,9 +68,10 @@ func TestView(t *testing.T) {
 		v = &seen{}
 		if code, _ = run(
 			script.New(script.Turn(script.Text("…"), script.Stall())), oneturn.Options{Stops: stops},
-		); code == stdio.CodeCompleted {
+		); code != 130 {
 			t.Errorf("code %d", code)
 		}
+		// The turn may have begun before the stops are read: it ends so, or there is none.
 		if ended := len(v.kinds) > 0 && v.kinds[len(v.kinds)-1] == event.KindTurnAborted; ended == (v.why != "") {
 			t.Errorf("shown %v, and %q", v.kinds, v.why)
 		}

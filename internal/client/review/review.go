@@ -269,7 +269,7 @@ func (r Report) Table(to io.Writer) error {
 		summary = r.count() + ": " + summary
 	}
 	if _, err := fmt.Fprintln(to, summary); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write the summary: %w", err)
 	}
 	return nil
 }

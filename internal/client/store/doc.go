@@ -10,7 +10,7 @@
 //
 // Files:
 //
-//   - list.go: lists sessions; which session is the last one (Last)
+//   - list.go: lists sessions
 //   - overview.go: the state of each session in a list, in a word
 //   - resolve.go: the beginning of an ID to the whole ID
 //   - label.go: names of sessions, and which are archived
@@ -21,6 +21,6 @@
 //   - jobs.go: processes that sessions left running, their states
 //   - kill.go: ends such a process and waits for its record
 //
-// Titles, the order of lists and full-text search are decided in package catalogue; which session
-// "the last one" is, is decided in list.go for all frontends.
+// Titles, the order of lists and full-text search are decided in package catalogue; package rewind
+// finds the session that continues if a user names none (LastSession).
 package store

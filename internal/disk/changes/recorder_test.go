@@ -294,6 +294,9 @@ func TestDamagedBase(t *testing.T) {
 		}
 	}
 	f.open(Limits{})
+	if left, err := os.ReadDir(f.store.BaseDir()); !os.IsNotExist(err) {
+		t.Errorf("the damaged base has %v, %v", left, err)
+	}
 	f.wants("afterwards", f.record("echo 2 >a"), "~a")
 }
 

@@ -61,7 +61,8 @@ func Cut(ctx context.Context, c Config, root *disk.Dir) *CutCalls {
 	return cut
 }
 
-// Intended returns the detail of a call with its record, as [disk.ContentStore.Intended] does.
+// Intended returns the detail of a call with its record, like the function that
+// [disk.ContentStore.Intents] returns.
 func (c *CutCalls) Intended(call string, arguments []byte) json.RawMessage {
 	for _, one := range slices.Backward(c.ended) {
 		if one.Call == call && one.Arguments == disk.Sum(arguments) {

@@ -95,7 +95,7 @@ func Agents(to io.Writer, list assemble.Kinds) error {
 			note = "\n" + note
 		}
 		if _, err := fmt.Fprintln(to, note); err != nil {
-			return fmt.Errorf("cannot write: %w", err)
+			return fmt.Errorf("cannot write to standard output: %w", err)
 		}
 	}
 	return nil

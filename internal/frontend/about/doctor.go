@@ -136,7 +136,7 @@ func (e examination) write(to io.Writer, asJSON bool) error {
 		text += fmt.Sprintf("%-5s %-15s %s\n", c.Finding, c.Check, line)
 	}
 	if _, err := io.WriteString(to, terminal.Fold(text, terminal.Columns(to))); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }

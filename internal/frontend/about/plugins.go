@@ -111,7 +111,7 @@ func Plugins(to io.Writer, list []ShownPlugin, proposed []plugins.Proposed) erro
 			note = "\n" + note
 		}
 		if _, err := fmt.Fprintln(to, note); err != nil {
-			return fmt.Errorf("cannot write: %w", err)
+			return fmt.Errorf("cannot write to standard output: %w", err)
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func Plugin(to io.Writer, p ShownPlugin, files plugin.Tree) error {
 		fmt.Fprintln(&b, "  "+part.Line())
 	}
 	if _, err := io.WriteString(to, terminal.Fold(b.String(), terminal.Columns(to))); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func PluginChange(to io.Writer, before, now ShownPlugin, changed []string, read 
 		)
 	}
 	if _, err := io.WriteString(to, text); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }

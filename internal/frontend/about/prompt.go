@@ -121,7 +121,7 @@ func Prompt(to io.Writer, r assemble.FirstRequest, isTerminal bool) error {
 	row("all", p.Bytes, p.Tokens)
 	if _, err := fmt.Fprintf(to, "%s, prompt for %s models, tools of %s, permission %s\n\n", p.Model, p.Prompt,
 		p.ToolFamily, p.Permission); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	if err := listing.Table(to, rows); err != nil {
 		return err
@@ -131,7 +131,7 @@ func Prompt(to io.Writer, r assemble.FirstRequest, isTerminal bool) error {
 		text = terminal.Text(text)
 	}
 	if _, err := io.WriteString(to, text); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func Servers(to io.Writer, list []assemble.Configured, mask *redact.Redactor) er
 			continue
 		}
 		if _, err := fmt.Fprintf(to, "\n%s: %s\n", l.Name, terminal.Text(l.Error)); err != nil {
-			return fmt.Errorf("cannot write: %w", err)
+			return fmt.Errorf("cannot write to standard output: %w", err)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func ServerTools(to io.Writer, list []assemble.Configured) error {
 			rows = append(rows, described(p.Name, p.Description))
 		}
 		if _, err := fmt.Fprintln(to); err != nil {
-			return fmt.Errorf("cannot write: %w", err)
+			return fmt.Errorf("cannot write to standard output: %w", err)
 		}
 		if err := listing.Table(to, rows); err != nil {
 			return err

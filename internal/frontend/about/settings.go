@@ -18,7 +18,7 @@ func Settings(to io.Writer, r *config.Resolved) error {
 		rows = append(rows, []string{l.Key, cmp.Or(l.Value, "-"), l.Origin.String()})
 	}
 	if _, err := io.WriteString(to, terminal.Fold(settingRows(rows), terminal.Columns(to))); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	notes := ""
 	for _, path := range r.Files {
@@ -50,7 +50,7 @@ func Chosen(to io.Writer, r *config.Resolved) error {
 		text += terminal.Text("  "+note) + "\n"
 	}
 	if _, err := io.WriteString(to, text); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
 }

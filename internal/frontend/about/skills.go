@@ -146,7 +146,7 @@ func Skills(to io.Writer, list SkillList) error {
 		}
 		if n > 0 && len(tables["skill"]) > 1 {
 			if _, err := fmt.Fprintln(to); err != nil {
-				return fmt.Errorf("cannot write: %w", err)
+				return fmt.Errorf("cannot write to standard output: %w", err)
 			}
 		}
 		if err := listing.Table(to, rows); err != nil {
@@ -160,7 +160,7 @@ func Skills(to io.Writer, list SkillList) error {
 			note = terminal.OneLine(note)
 		}
 		if _, err := fmt.Fprintln(to, note); err != nil {
-			return fmt.Errorf("cannot write: %w", err)
+			return fmt.Errorf("cannot write to standard output: %w", err)
 		}
 	}
 	return nil

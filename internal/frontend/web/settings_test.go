@@ -238,7 +238,7 @@ func TestPlugins(t *testing.T) {
 	b.diff("none", object{"plugins": []any{}}, ask[object](serve(t, setup{}), "GET", "/api/plugins", nil, 200))
 }
 
-// A client can only tighten the user's configuration (DESIGN.md, section 9).
+// A client can only tighten the user's configuration.
 func TestSettingsAreNoLooserThanConfigured(t *testing.T) {
 	b := adjustable(t, "ask")
 	session := b.session("first")
