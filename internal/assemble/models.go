@@ -79,8 +79,9 @@ type Offered struct {
 	Efforts     []string     `json:",omitempty"` // of thinking, from the lowest
 }
 
-// OfferedColumns are the columns of [Offered.Columns].
-const OfferedColumns = "window, US dollars per million tokens (input / output), efforts"
+// OfferedColumns are the headings of the name and of the columns of [Offered.Columns]. The window is in
+// tokens, and the price is in US dollars per million tokens.
+const OfferedColumns = "Model\tWindow\t$/M in / out\tEffort"
 
 // Columns describes the model, with tabs between the columns.
 func (o Offered) Columns() string {

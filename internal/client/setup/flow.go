@@ -26,6 +26,8 @@ type Question struct {
 	// person types a text, which begins as Selected.
 	Choices  []Choice
 	Selected string
+	// Columns are the headings of the labels and of the columns of the details, separated by tabs; can be empty.
+	Columns string
 	// Hidden means that the text is never shown.
 	Hidden bool
 	// Secret means that a text that is pasted is the answer: it is never shown.
@@ -320,7 +322,7 @@ func (f *flow) model(ctx context.Context) (question bool, err error) {
 			return false, errAgain
 		}
 	}
-	q := Question{Title: "Model", Selected: f.Settings.Providers[name].Model}
+	q := Question{Title: "Model", Columns: assemble.OfferedColumns, Selected: f.Settings.Providers[name].Model}
 	if name == f.now.Provider.Name {
 		q.Selected = f.now.Model
 	}

@@ -12,7 +12,8 @@ import (
 // choice is one of a list. Tabs separate the columns of its detail.
 type choice struct {
 	id, label, detail string
-	// group is the heading of this choice and of the following choices with the same group.
+	// group is the heading of this choice and of the following choices with the same group. Tabs separate
+	// the headings of the label and of the columns.
 	group string
 }
 
@@ -82,7 +83,7 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 			if group = c.group; n <= l.at {
 				heading = len(rows)
 			}
-			add(false, terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width))
+			add(false, headingRow(group, width, columns))
 		}
 		selected := n == l.at
 		if selected {
@@ -102,35 +103,61 @@ func (l *list) rows(width, limit int) (rows []terminal.Line) {
 	}
 	from := min(max(at-limit/2, 0), max(len(rows)-limit, 0))
 	to := min(from+limit, len(rows))
-	if heading >= 0 && heading < from && at > from && to-from > 2 { // it stays while its choices move
-		rows[from], begins[from] = rows[heading], false
+	first := from
+	if heading >= 0 && heading <= from && at > from && to-from > 2 { // it stays while its choices move
+		rows[from], begins[from] = rows[heading], begins[from] && heading < from
+		first++
+	}
+	if from > 0 && to-from > 4 && first < at {
+		rows[first] = moreRow(begins[:first+1], " above")
 	}
 	if to < len(rows) && to-from > 2 && at < to-1 {
-		more := 0
-		for _, begin := range begins[to-1:] {
-			if begin {
-				more++
-			}
-		}
-		last := terminal.Plain(fmt.Sprintf("  … %d more", more), faint())
-		return append(slices.Clone(rows[from:to-1]), last)
+		return append(slices.Clone(rows[from:to-1]), moreRow(begins[to-1:], ""))
 	}
 	return rows[from:to]
 }
 
+// moreRow is the row in place of rows without room. begins reports the rows in which a choice begins.
+func moreRow(begins []bool, where string) terminal.Line {
+	more := 0
+	for _, begin := range begins {
+		if begin {
+			more++
+		}
+	}
+	return terminal.Plain(fmt.Sprintf("  … %d more%s", more, where), faint())
+}
+
+// headingRow is the heading of a group, or the headings of its columns.
+func headingRow(group string, width int, columns []int) terminal.Line {
+	if !strings.Contains(group, "\t") {
+		return terminal.Clip(terminal.Plain(terminal.OneLine(group), warning()), width)
+	}
+	label, detail, _ := strings.Cut(group, "\t")
+	row, _ := choice{label: label, detail: detail}.row(width, columns, false)
+	return terminal.Clip(terminal.Plain(row.Text(), warning()), width)
+}
+
 const (
 	// maxBelow bounds the rows below the selected choice.
-	maxBelow = 3
+	maxBelow = 4
 	// minWide is the width below which a label gets the room of details.
 	minWide = 60
 	// minCut is the minimum number of columns of a truncated detail.
 	minCut = 12
+	// minName is the minimum number of columns of a truncated label beside columns with headings.
+	minName = 24
 )
 
 // columns returns the widths of the label and of the columns of the details in a group, as many as
 // have room.
 func (l *list) columns(group string, width int) (widths []int) {
-	for _, c := range l.choices {
+	label, detail, isTable := strings.Cut(group, "\t")
+	all := l.choices
+	if isTable {
+		all = append([]choice{{label: label, detail: detail, group: group}}, all...)
+	}
+	for _, c := range all {
 		if c.group != group {
 			continue
 		}
@@ -146,6 +173,9 @@ func (l *list) columns(group string, width int) (widths []int) {
 		rest += w
 	}
 	most := max(width*3/5, width-rest) // a long label does not push all details out
+	if isTable {
+		most = max(minName, width-rest)
+	}
 	if width < minWide && !l.answers {
 		most = width - 2 // the details are below the selected choice
 	}
@@ -169,18 +199,34 @@ func (c choice) cells() (cells []string) {
 	return cells
 }
 
+// namedCells returns the cells, each detail after the heading of its column.
+func (c choice) namedCells() []string {
+	cells := c.cells()
+	for n, heading := range strings.Split(c.group, "\t") {
+		if n > 0 && n < len(cells) && cells[n] != "" {
+			cells[n] = heading + " " + cells[n]
+		}
+	}
+	return cells
+}
+
 // row returns the row of the choice, and the words that have no room in it.
 func (c choice) row(width int, columns []int, selected bool) (line terminal.Line, rest string) {
 	mark, style := choiceMark(selected)
 	var left []string
 	gap := ""
+	named := c.namedCells()
+	isTable := strings.Contains(c.group, "\t")
 	for n, cell := range c.cells() {
 		shown := ""
-		if n < len(columns) {
+		switch {
+		case n == 0 && isTable:
+			shown = clipMiddle(cell, columns[0])
+		case n < len(columns):
 			shown = terminal.Clip(terminal.Plain(cell, style), columns[n]).Text()
 		}
 		if shown != cell {
-			left = append(left, cell)
+			left = append(left, named[n])
 		}
 		if n == 0 {
 			line = terminal.Line{{Text: mark + shown, Style: style}}
@@ -191,7 +237,24 @@ func (c choice) row(width int, columns []int, selected bool) (line terminal.Line
 			gap += strings.Repeat(" ", max(columns[n]-terminal.TextWidth(shown), 0)+2)
 		}
 	}
+	if isTable && len(left) > 0 && left[0] == named[0] { // the name is longer than the values
+		left = append(left[1:], left[0])
+	}
 	return terminal.Clip(line, width), strings.Join(left, "  ")
+}
+
+// clipMiddle shortens a name that is too wide to its beginning and its end.
+func clipMiddle(name string, width int) string {
+	if terminal.TextWidth(name) <= width {
+		return name
+	}
+	parts := partsOf(name)
+	for len(parts) > 0 && terminal.TextWidth(joinParts(parts))+1 > width {
+		middle := len(parts) / 2
+		parts = slices.Delete(parts, middle, middle+1)
+	}
+	middle := (len(parts) + 1) / 2
+	return joinParts(parts[:middle]) + "…" + joinParts(parts[middle:])
 }
 
 func choiceMark(selected bool) (string, terminal.Style) {

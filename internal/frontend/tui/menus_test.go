@@ -164,7 +164,7 @@ func TestPickers(t *testing.T) {
 		}
 		p, code := newPerson(t, Options{Sessions: r})
 		p.types("/model\r")
-		p.sees("› a/one    200k  4 / 20  low to high", "  a/two", "Model: ")
+		p.sees("  Model    Window  $/M in / out  Effort", "› a/one    200k    4 / 20        low to high", "  a/two", "Model: ")
 		p.types("thr")
 		p.misses("a/two")
 		p.types("\r")
@@ -414,5 +414,57 @@ func TestMenusFitNarrowTerminals(t *testing.T) {
 	}
 	if got := texts(commands.rows(40, 3)); got[2] != "  … 2 more" {
 		t.Errorf("in three rows: %q", got)
+	}
+}
+
+// Long names leave room for the other columns, which have their headings above them. Below 60 columns, the
+// headings are beside the values.
+func TestModelsFitNarrowTerminals(t *testing.T) {
+	const long = "gateway/meta-llama/llama-4-maverick-17b-128e-instruct-fp8-turbo"
+	models := &list{at: 1}
+	for _, o := range []assemble.Offered{
+		{Name: "a/one", Window: 8192},
+		{
+			Name: long, Window: 1_048_576, Price: &model.Price{Input: 0.27, Output: 0.85},
+			Efforts: []string{"minimal", "high"},
+		},
+	} {
+		models.choices = append(models.choices, choice{label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns})
+	}
+	for width, want := range map[int]string{
+		120: `  Model                                                            Window  $/M in / out  Effort
+  a/one                                                            8192
+› ` + long + `  1.05M   0.27 / 0.85   minimal to high`,
+		80: `  Model                                    Window  $/M in / out  Effort
+  a/one                                    8192
+› gateway/meta-llama/…-instruct-fp8-turbo  1.05M   0.27 / 0.85   minimal to high
+    ` + long,
+		40: `  Model
+  a/one
+› gateway/meta-llama/…instruct-fp8-turbo
+    Window 1.05M  $/M in / out 0.27 /
+    0.85  Effort minimal to high
+    gateway/meta-llama/llama-4-maverick-
+    17b-128e-instruct-fp8-turbo`,
+	} {
+		if got := strings.Join(texts(models.rows(width, 10)), "\n"); got != want {
+			t.Errorf("at %d columns:\n%s", width, got)
+		}
+	}
+}
+
+// Choices that have left the list are counted above and below it.
+func TestListCountsChoicesAboveAndBelow(t *testing.T) {
+	for group, want := range map[string]string{
+		"":    "  … 3 more above|  d|› e|  f|  … 3 more",
+		"One": "One|  … 4 more above|› e|  f|  … 3 more",
+	} {
+		l := &list{at: 4}
+		for _, label := range strings.Split("abcdefghi", "") {
+			l.choices = append(l.choices, choice{label: label, group: group})
+		}
+		if got := strings.Join(texts(l.rows(40, 5)), "|"); got != want {
+			t.Errorf("group %q: %s", group, got)
+		}
 	}
 }

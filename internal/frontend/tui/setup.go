@@ -116,7 +116,7 @@ func (f *setupForm) Ask(ctx context.Context, q setup.Question) (string, error) {
 		m.escape = "leaves"
 	}
 	for _, c := range q.Choices {
-		m.all = append(m.all, choice{id: c.ID, label: c.Label, detail: c.Detail})
+		m.all = append(m.all, choice{id: c.ID, label: c.Label, detail: c.Detail, group: q.Columns})
 	}
 	m.selectID(cmp.Or(q.Selected, q.Choices[0].ID))
 	notShown := false // letters were typed, and are not shown
@@ -262,8 +262,8 @@ func (p PlainSetup) Ask(ctx context.Context, q setup.Question) (string, error) {
 	for {
 		lines := []string{q.Title}
 		for n, c := range q.Choices {
-			detail := strings.Join(strings.Fields(c.Detail), " ")
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d. %s  %s", n+1, c.Label, detail)))
+			cells := choice{label: c.Label, detail: c.Detail, group: q.Columns}.namedCells()
+			lines = append(lines, fmt.Sprintf("%d. %s", n+1, strings.TrimSpace(strings.Join(cells, "  "))))
 		}
 		p.Say(append(lines, "Type a number or a text. /back goes back, /quit leaves.")...)
 		text, err := p.Line(ctx, q.Hidden || q.Secret)

@@ -96,7 +96,7 @@ func TestSetupOnScreen(t *testing.T) {
 			{"need a key?", "\x1b[B\r"},
 			{"(it is not shown):", "\x1b[200~" + key + "\n\x1b[201~"},
 			{"20 characters", "\r"},
-			{"Model:  Enter", "\r"},
+			{"  Model", "\r"}, // the heading
 		})
 		if err != nil {
 			t.Fatalf("at %d columns: %v\n%s", width, err, rows)
@@ -172,5 +172,11 @@ func TestPlainSetup(t *testing.T) {
 	p.Say("✓ done", "– none")
 	if !strings.Contains(out.String(), "1. A\n2. B  x\n") || !strings.HasSuffix(out.String(), "Yes: done\nNo: none\n") {
 		t.Errorf("%q", out.String())
+	}
+	q.Columns = "Name\tSize\tUse"
+	q.Choices = []setup.Choice{{ID: "a", Label: "A", Detail: "3\t"}}
+	lines = []string{"1"}
+	if got, err := p.Ask(t.Context(), q); got != "a" || err != nil || !strings.Contains(out.String(), "1. A  Size 3\n") {
+		t.Errorf("%q, %v: %s", got, err, out.String())
 	}
 }

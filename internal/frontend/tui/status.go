@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -173,7 +174,10 @@ func (u *UI) about() (parts []statusPart) {
 	if host := elsewhere(u.view.conversation, u.view.lost); host != "" {
 		add("attached to "+host, rankHost)
 	}
-	add(u.view.conversation.Model(), rankModel)
+	name := u.view.conversation.Model()
+	parts = append(parts, statusPart{
+		text: name, short: shorter(path.Base(name), name), style: faint(), rank: rankModel, shortRank: rankModel,
+	})
 	if effort := u.view.conversation.Effort(); effort != "" {
 		add(effort+" effort", rankEffort)
 	}

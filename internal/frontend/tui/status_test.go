@@ -43,7 +43,8 @@ func TestStatusKeepsUsefulParts(t *testing.T) {
 		{80, event.Workspace, "chat/m · asks before edits · commands sandboxed · ~/work/project"},
 		{60, event.Workspace, "chat/m · asks before edits · ~/work/project"},
 		{44, event.Workspace, "chat/m · asks before edits · ~/work/project"},
-		{40, event.Workspace, "asks before edits · ~/work/project"},
+		{40, event.Workspace, "m · asks before edits · ~/work/project"}, // the provider is left out first
+		{36, event.Workspace, "asks before edits · ~/work/project"},
 		{30, event.Workspace, "asks before edits · project"},
 		{24, event.Workspace, "ask · project"},
 		{12, event.Workspace, "ask"},
