@@ -193,6 +193,16 @@ func (t *Turn) run(in *Input) *Item {
 	return t.Items[n]
 }
 
+// InputOf returns the input that made the turn begin the item: a command that a person entered, or the
+// approval of a held call. It returns nil for an item of the model.
+func (t *Turn) InputOf(i *Item) *Input {
+	n := slices.IndexFunc(t.Inputs, func(in Input) bool { return i.Attempt == "" && i.content.CallID == in.ID })
+	if n < 0 {
+		return nil
+	}
+	return &t.Inputs[n]
+}
+
 // lost reports whether the turn was ended before it started the call that the input approved, or a person
 // denied the call after all. If the host ended after it asked again, the new question is held instead.
 func (t *Turn) lost(in *Input, run *Item) bool {

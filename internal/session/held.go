@@ -158,13 +158,14 @@ func (a *Approvals) approvedBefore(call approval.Call, j approval.Judgement) (ou
 			return
 		}
 		i := t.Item(call.Item)
-		n := slices.IndexFunc(t.Inputs, func(in event.Input) bool {
-			return in.HeldCall != nil && i != nil && i.Attempt == "" && in.ID == i.Content().CallID
-		})
-		if n < 0 {
+		if i == nil {
 			return
 		}
-		v := t.Inputs[n].HeldCall
+		in := t.InputOf(i)
+		if in == nil || in.HeldCall == nil {
+			return
+		}
+		v := in.HeldCall
 		for _, h := range s.EverHeld() {
 			if h.Turn.ID == v.Turn && h.Item.ID == v.Item {
 				before, out.held, out.permission = h, true, v.Permission

@@ -234,15 +234,15 @@ const (
 )
 
 // callEntry is a call that has ended, with the ends of its output or its changes. A change
-// that a question has shown is not shown again. held is as in outcome.
-func callEntry(i *event.Item, dir string, drawn []toolview.Change, held bool, all string) entry {
-	content := i.Content()
+// that a question has shown is not shown again.
+func callEntry(s event.State, t *event.Turn, i *event.Item, drawn []toolview.Change, all string) entry {
+	content, dir := i.Content(), s.Host.Dir
 	call := toolview.New(content.Name, content.RanWith(), dir)
-	if i.Attempt == "" {
+	if isEntered(t, i) {
 		return enteredEntry(i, content, call, all)
 	}
-	mark, style, how := outcome(i, content, held)
-	how += changedBy(i)
+	mark, style, how := outcome(i, content, s.Holds(t, i))
+	how += changedBy(i) + approvedBy(t, i)
 	var body func(int) []terminal.Line
 	changes := call.Changes(content.Detail)
 	switch {

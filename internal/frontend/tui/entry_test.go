@@ -40,7 +40,7 @@ func endedCall(t *testing.T, name, arguments string, ended event.ItemEnded, widt
 		}
 	}
 	var rows []string
-	for _, row := range callEntry(state.Turn("t").Item("i"), "/w", nil, false, "Ctrl-T").rows(width) {
+	for _, row := range callEntry(state, state.Turn("t"), state.Turn("t").Item("i"), nil, "Ctrl-T").rows(width) {
 		if row.Width() > width {
 			t.Errorf("%q is wider than %d", row.Text(), width)
 		}

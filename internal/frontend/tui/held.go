@@ -4,6 +4,7 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/transcript"
+	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
 
@@ -61,6 +62,18 @@ func (u *UI) heldReplies(a *event.Approval) (all []reply) {
 		u.questions.answeredIDs[a.Approval] = true
 		u.showHint("it stays held: \"settle approvals\" lists it")
 	}, asker.NumberStop})
+}
+
+// approvedBy is a part of a call's row: who approved the call, if it was held.
+func approvedBy(t *event.Turn, i *event.Item) string {
+	in := t.InputOf(i)
+	switch {
+	case in == nil || in.HeldCall == nil:
+		return ""
+	case in.By == user:
+		return "  (approved by you)"
+	}
+	return "  (approved by " + terminal.OneLine(in.By) + ")"
 }
 
 const laterWords = "decide later"

@@ -244,10 +244,10 @@ func (p *printout) itemChanged(c transcript.Change) {
 	case transcript.Grew:
 		p.grew(one, c)
 	case transcript.Ready:
-		one.title = titleOf(c.Item, c.State.Host.Dir)
+		one.title = titleOf(c.Turn, c.Item, c.State.Host.Dir)
 	case transcript.Running:
 		one.began, one.runs = c.Event.At, true
-		one.title = titleOf(c.Item, c.State.Host.Dir) // a hook or the person may have changed the call
+		one.title = titleOf(c.Turn, c.Item, c.State.Host.Dir) // a hook or the person may have changed the call
 	case transcript.Ended:
 		p.ended(one, c)
 	}
@@ -282,9 +282,7 @@ func (p *printout) ended(one *piece, c transcript.Change) {
 			one.entries = append(one.entries, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		one.entries = append(one.entries, callEntry(
-			i, c.State.Host.Dir, p.drawnChanges[i.ID], c.State.Holds(c.Turn, i), p.all,
-		))
+		one.entries = append(one.entries, callEntry(*c.State, c.Turn, i, p.drawnChanges[i.ID], p.all))
 		delete(p.drawnChanges, i.ID)
 		if toolview.KindOf(i.Content().Name) == toolview.Plan && i.Status == event.ItemCompleted {
 			p.plan = transcript.CallOf(i, c.State.Host.Dir).Plan

@@ -39,7 +39,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 		case event.ToolCall:
 			one.tail = terminal.Tail(content.Output)
 			if i.Ready {
-				one.title = titleOf(i, dir)
+				one.title = titleOf(t, i, dir)
 			}
 			if i.Started {
 				one.began = i.StartedAt
@@ -76,9 +76,9 @@ func (p *printout) shorten() {
 }
 
 // titleOf is the title of a call that is ready.
-func titleOf(i *event.Item, dir string) string {
+func titleOf(t *event.Turn, i *event.Item, dir string) string {
 	call := transcript.CallOf(i, dir)
-	if i.Attempt == "" { // a person has entered it
+	if isEntered(t, i) {
 		return enteredTitle(call)
 	}
 	return title(call)
@@ -96,7 +96,7 @@ func itemEntries(r *markdown.Renderer, s event.State, t *event.Turn, i *event.It
 			out = append(out, thoughtEntry(i))
 		}
 	case event.ToolCall:
-		out = append(out, callEntry(i, s.Host.Dir, nil, s.Holds(t, i), all))
+		out = append(out, callEntry(s, t, i, nil, all))
 	case event.Note:
 		out = append(out, notice(faint(), "message to the model: %s", i.Content().Text))
 	}

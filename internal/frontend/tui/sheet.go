@@ -80,14 +80,15 @@ func wholeItem(s event.State, t *event.Turn, i *event.Item, width int) []termina
 		}
 	}
 	if i.Type() == event.ToolCall {
-		return wholeCall(i, content, s.Host.Dir, s.Holds(t, i), width)
+		return wholeCall(s, t, i, content, width)
 	}
 	return paragraph("✻ ", content.Text, faint(), faint())(width)
 }
 
-func wholeCall(i *event.Item, content event.Content, dir string, held bool, width int) (rows []terminal.Line) {
+func wholeCall(s event.State, t *event.Turn, i *event.Item, content event.Content, width int) (rows []terminal.Line) {
+	dir := s.Host.Dir
 	call := toolview.New(content.Name, content.RanWith(), dir)
-	mark, style, how := outcome(i, content, held)
+	mark, style, how := outcome(i, content, s.Holds(t, i))
 	if i.Status == event.ItemOpen {
 		mark, style, how = "●", accent(), "  running"
 		if !i.Started {
@@ -96,12 +97,12 @@ func wholeCall(i *event.Item, content event.Content, dir string, held bool, widt
 	}
 	name := title(call)
 	switch {
-	case i.Attempt == "":
+	case isEntered(t, i):
 		name = enteredTitle(call)
 	case call.Kind == toolview.Command:
 		name = "$ " + strings.TrimSpace(call.Command)
 	}
-	rows = paragraph(mark+" ", name+how+changedBy(i), style, bold())(width)
+	rows = paragraph(mark+" ", name+how+changedBy(i)+approvedBy(t, i), style, bold())(width)
 	if call.Kind == toolview.Edit {
 		rows = append(rows, changeRows(call.Changes(content.Detail), dir, width, 1<<20, "")...)
 		if i.Status == event.ItemCompleted {

@@ -38,6 +38,14 @@ const (
 	maxEntered = 30
 )
 
+// isEntered reports whether a person entered the call. The approval of a held call begins it without a
+// request of the model, too.
+func isEntered(t *event.Turn, i *event.Item) bool {
+	in := t.InputOf(i)
+	return i.Attempt == "" && (in == nil || in.HeldCall == nil)
+}
+
+// enteredTitle is the title of a command that a person entered.
 func enteredTitle(call toolview.Call) string {
 	command := call.Command
 	if call.Kind != toolview.Command {
