@@ -460,16 +460,29 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 }
 
 // answerEntry is the answer that a person gave to a question about a call; false for an answer
-// that the call's own row shows, and for none.
-func answerEntry(t *event.Turn, a *event.Approval, dir string) (entry, bool) {
+// that the call's own row shows, and for none. elsewhere reports that another client gave it.
+func answerEntry(t *event.Turn, a *event.Approval, dir string, elsewhere bool) (entry, bool) {
 	d := a.Ended
+	isOfCall := a.Form == nil && !asker.IsPlan(a.ApprovalRequested)
 	switch {
-	case d == nil, d.Policy != "", a.Form != nil, asker.IsPlan(a.ApprovalRequested):
+	case d == nil, d.Policy != "":
 		return entry{}, false
-	case d.Verdict != event.Approved && d.Verdict != event.ApprovedSession && (d.Verdict != event.Denied || a.Child == ""):
+	case d.Verdict == event.Denied && (elsewhere || isOfCall && a.Child != ""):
+	case d.Verdict != event.Approved && d.Verdict != event.ApprovedSession, !isOfCall && !elsewhere:
 		return entry{}, false
 	}
-	words := terminal.OneLine(d.Past() + ": " + askedTitle(t, a, dir))
+	words := d.Past() + ": " + askedTitle(t, a, dir)
+	switch {
+	case elsewhere && a.Form != nil && d.Verdict == event.Denied:
+		words = "declined elsewhere: " + a.Title
+	case elsewhere && a.Form != nil: // the call's own row has the answers
+		words = "answered elsewhere: " + a.Title
+	case elsewhere && !isOfCall && d.Verdict != event.Denied:
+		words = "answered elsewhere: " + event.PlanWords(d.Permission)
+	case elsewhere:
+		words = "answered elsewhere: " + words
+	}
+	words = terminal.OneLine(words)
 	return entry{group: ofAsk, rows: func(width int) []terminal.Line {
 		return []terminal.Line{terminal.Clip(terminal.Plain("  "+words, faint()), width)}
 	}}, true

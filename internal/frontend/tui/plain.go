@@ -30,9 +30,10 @@ type plain struct {
 	printout     *printout
 	feed         *feed
 	label        group
-	approvalID   string       // the approval that the choices are for
-	entry        *asker.Entry // of its form; nil while none is filled in
-	instead      bool         // the next line is what the model should do instead
+	approvalID   string          // the approval that the choices are for
+	answered     map[string]bool // approvals that were answered here
+	entry        *asker.Entry    // of its form; nil while none is filled in
+	instead      bool            // the next line is what the model should do instead
 	code         int
 	done         bool
 	lost         bool // the session ended, and this terminal did not close it
@@ -48,8 +49,9 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	defer cancel()
 	p := &plain{
 		Options: o, ctx: ctx, in: in, out: out, width: width, printout: newPrintout(o.Keys), feed: newFeed(),
-		fetched: make(chan func(), 1),
+		fetched: make(chan func(), 1), answered: map[string]bool{},
 	}
+	p.printout.answered = func(approval string) bool { return p.answered[approval] }
 	p.printout.closing = true // each call is written when it has ended
 	opening, opened := context.WithTimeout(ctx, actTimeout)
 	p.conversation, err = o.Sessions.Open(opening, o.Session)
@@ -436,6 +438,7 @@ func (p *plain) pendingRequest() event.ApprovalRequested {
 // give gives the answer.
 func (p *plain) give(answer settle.Answer) {
 	p.entry = nil
+	p.answered[answer.Approval] = true
 	ctx, cancel := context.WithTimeout(p.ctx, actTimeout)
 	defer cancel()
 	if err := p.conversation.Answer(ctx, answer); err != nil {

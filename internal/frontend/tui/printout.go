@@ -31,7 +31,9 @@ type printout struct {
 	asks     []entry        // that wait for the end of a message
 	askedNow []string       // the approvals whose questions wait in asks
 	after    map[string]int // how many entries follow each question on the screen, by approval
-	closing  bool           // nothing more of the log comes
+	// answered, if set, reports whether this terminal answered the question. Other clients can answer it.
+	answered func(approval string) bool
+	closing  bool // nothing more of the log comes
 	// drawnChanges are the changes that questions have shown, by the calls that have not ended.
 	drawnChanges map[string][]toolview.Change
 	plan         plan.Arguments // that a call of the turn made last
@@ -95,8 +97,9 @@ func (p *printout) take(c transcript.Change) {
 			p.ask(c.Approval, c.State.Host.Dir)
 			return
 		}
+		elsewhere := p.isAsked(c.Approval.Approval) && p.answered != nil && !p.answered(c.Approval.Approval)
 		delete(p.after, c.Approval.Approval)
-		if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir); ok {
+		if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir, elsewhere); ok {
 			p.asks = append(p.asks, e)
 		}
 	case transcript.Job:
@@ -109,6 +112,12 @@ func (p *printout) take(c transcript.Change) {
 // asksPerson reports whether a person is asked. A call that the policy denies at once has an
 // approval in the log without the text of a question, and its own row has the reason of the denial.
 func asksPerson(a *event.Approval) bool { return a.Text != "" || a.Form != nil || a.Child != "" }
+
+// isAsked reports whether the question was shown and has no answer yet.
+func (p *printout) isAsked(approval string) bool {
+	_, onScreen := p.after[approval]
+	return onScreen || slices.Contains(p.askedNow, approval)
+}
 
 // ask shows a question.
 func (p *printout) ask(a *event.Approval, dir string) {

@@ -168,6 +168,11 @@ func (u *UI) answer(a settle.Answer) {
 		err := c.Answer(ctx, a)
 		var late *settle.AnsweredError
 		if errors.As(err, &late) { // C16: the late answer ran nothing, and the approval's end has the reason
+			switch late.Verdict {
+			case event.Approved, event.ApprovedSession, event.Denied:
+				u.send(func() { u.showHint("another client answered first: %s", late.Verdict.Past()) })
+			default: // the turn ended
+			}
 			return nil
 		}
 		if err != nil { // nothing was recorded: the question still waits

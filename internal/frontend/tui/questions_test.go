@@ -150,6 +150,29 @@ func TestAnswerIsShown(t *testing.T) {
 	}
 }
 
+// A question that another client answers says so, with the answer.
+func TestAnswerElsewhereIsShown(t *testing.T) {
+	for verdict, want := range map[event.Verdict]string{
+		event.Approved: "answered elsewhere: allowed once: $ make", event.Denied: "answered elsewhere: denied: $ make",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &rich{}
+			p, code := newPersonWith(t, "/w", echoShell{}, Options{Sessions: r},
+				script.Turn(script.Call("shell", `{"command":"make"}`)), script.Text("done"))
+			p.types("go\r")
+			p.sees("Allow this command?  $ make")
+			a := settle.Answer{Approval: r.talk.State().OpenApprovals()[0].Approval, Verdict: verdict, By: "user"}
+			if err := r.talk.Answer(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			p.types("") // time passes
+			p.sees(want, "done")
+			p.types("\x04")
+			p.left(code, 0)
+		})
+	}
+}
+
 // A key that comes just after the end of a question is no text, also if another question follows.
 func TestLateAnswerKeyIsNoText(t *testing.T) {
 	for _, calls := range []int{1, 2} {

@@ -45,6 +45,7 @@ func (u *UI) attach(c Conversation) {
 	}
 	state := c.State()
 	u.view.conversation, u.view.log, u.view.printout = c, transcript.New(state, transcript.Live), newPrintout(u.Keys)
+	u.view.printout.answered = func(approval string) bool { return u.questions.answeredIDs[approval] }
 	u.interrupts.turn, u.questions.answeredIDs, u.interrupts.pending, u.display.dirty = "", map[string]bool{}, false, true
 	u.view.closing, u.view.lost, u.view.fetch, u.questions.texts = false, false, nil, nil
 	if !u.display.welcomed && u.Version != "" {
