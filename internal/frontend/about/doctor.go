@@ -288,6 +288,20 @@ func (d *doctor) confinement(ctx context.Context) {
 		}
 	}
 	modes.report(d)
+	if why := d.outside(); why != "" {
+		d.report(
+			limited, "sandbox",
+			"commands are not sandboxed in this directory, because it %s; they can be in a project's directory", why,
+		)
+	}
+}
+
+// outside returns the reason why commands are not sandboxed in the working directory; empty if they can be.
+func (d *doctor) outside() string {
+	if d.Settings == nil || d.Settings.Executor != "" || d.Settings.Sandbox.Use == config.SandboxOff {
+		return ""
+	}
+	return assemble.Protected(d.Settings, d.Getenv, d.Dir)
 }
 
 // sandboxModes has the results of probing the sandbox's modes.
@@ -322,7 +336,7 @@ func (m sandboxModes) report(d *doctor) {
 	}
 	if n := len(m.enforced); n > 0 {
 		use := ""
-		if len(m.failed) == 0 && (d.Settings == nil || d.Settings.Sandbox.Use != config.SandboxOff) {
+		if len(m.failed) == 0 && (d.Settings == nil || d.Settings.Sandbox.Use != config.SandboxOff) && d.outside() == "" {
 			use = "commands in the terminal can run sandboxed, without a question; "
 		}
 		d.report(
@@ -351,7 +365,7 @@ func (d *doctor) program(ctx context.Context, name, without string, args ...stri
 // sandboxedGit reports a configuration of git that git cannot read in the sandbox.
 func (d *doctor) sandboxedGit(ctx context.Context) {
 	if d.Settings == nil || d.Settings.Executor != "" || d.Settings.Sandbox.Use == config.SandboxOff ||
-		proc.Confines() != nil || d.checks[len(d.checks)-1].Finding != passed { // there is no git
+		proc.Confines() != nil || d.outside() != "" || d.checks[len(d.checks)-1].Finding != passed { // there is no git
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)

@@ -3,8 +3,11 @@ package about
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/settle-agent/settle/internal/config"
 )
 
 // The verdict and the one thing to do come first, then the checks, failures first.
@@ -51,6 +54,24 @@ func TestDoctorCountsSandboxModes(t *testing.T) {
 	}
 	if got := short.checks[0].Message; !strings.HasPrefix(got, "1 mode not enforced") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// In a directory in which commands are not sandboxed, the checks state the reason, and do not claim that they can be.
+func TestDoctorNamesDirectoryWithoutSandbox(t *testing.T) {
+	home := t.TempDir()
+	project := filepath.Join(home, "project")
+	for dir, want := range map[string]string{home: "contains your home directory", project: ""} {
+		d := &doctor{Machine: Machine{
+			Settings: &config.Resolved{}, Dir: dir, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
+		}}
+		if got := d.outside(); got != want {
+			t.Errorf("%s: %q", dir, got)
+		}
+		sandboxModes{enforced: []string{"read-only: x"}}.report(d)
+		if can := strings.HasPrefix(d.checks[0].Message, "commands in the terminal can run sandboxed"); can != (want == "") {
+			t.Errorf("%s: %q", dir, d.checks[0].Message)
+		}
 	}
 }
 
