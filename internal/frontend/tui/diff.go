@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/internal/client/toolview"
 	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/tool/file"
 )
 
 // maxDiff is the number of shown lines of a call's changes. For a longer change, the last lastDiff
@@ -26,6 +27,9 @@ func changeRows(changes []toolview.Change, dir string, width, most int, all stri
 			name = relative(dir, c.From) + " → " + name
 		}
 		head := fmt.Sprintf("  %s (%s, %s)", terminal.OneLine(name), c.Kind, countsOf(lines))
+		if len(lines) == 0 && c.Kind == file.Update {
+			head = fmt.Sprintf("  %s (no change)", terminal.OneLine(name))
+		}
 		rows = append(rows, terminal.Clip(terminal.Plain(head, faint()), width))
 		first, last := shownLines(len(lines), most)
 		most -= first + last

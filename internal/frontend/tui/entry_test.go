@@ -49,6 +49,14 @@ func endedCall(t *testing.T, name, arguments string, ended event.ItemEnded, widt
 	return strings.Join(rows, "\n")
 }
 
+// A write that changed nothing says so.
+func TestUnchangedFileEntry(t *testing.T) {
+	got := endedCall(t, "write", `{"path":"a.txt","content":"x"}`, event.ItemEnded{Status: event.ItemCompleted}, 80)
+	if !strings.Contains(got, "a.txt (no change)") {
+		t.Error(got)
+	}
+}
+
 // A plan is a list of steps; one that was refused has its reason.
 func TestPlanEntry(t *testing.T) {
 	const arguments = `{"plan":[{"step":"Look.","status":"completed"},{"step":"Tell.","status":"in_progress"},{"step":"Rest.","status":"pending"}]}`
