@@ -89,7 +89,7 @@ func (h HostSpec) Session(dir string, policy *assemble.Policy) assemble.SessionS
 	settings := map[string]string{}
 	maps.Copy(settings, h.Settings)
 	return assemble.SessionSpec{
-		Dir: dir, Settings: settings, Options: func(o *assemble.Options) { o.Policy = policy },
+		Dir: dir, By: assemble.User, Settings: settings, Options: func(o *assemble.Options) { o.Policy = policy },
 		Worktree: h.Worktree, OutsideWorktree: h.Outside, Like: h.Like,
 	}
 }

@@ -135,7 +135,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (tui.Conversation, error
 
 // openHere opens a session in this process.
 func (s *Sessions) openHere(ctx context.Context, id string, spec HostSpec, r *config.Resolved) (*local, error) {
-	policy := s.policy(id, spec, assemble.ModeOf(r.Permission))
+	policy := s.policy(id, spec, assemble.Begins(r.Settings, event.Ask))
 	opened, err := s.hosts.Open(ctx, id, spec.Session(s.dir, policy))
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/client/clienttest"
@@ -14,6 +15,7 @@ import (
 	"github.com/settle-agent/settle/internal/frontend/tui"
 	"github.com/settle-agent/settle/model"
 	"github.com/settle-agent/settle/model/script"
+	"github.com/settle-agent/settle/tool"
 )
 
 // Plan mode stays on in a copy of the session, and when the session is opened again. A copy keeps a
@@ -74,6 +76,36 @@ func TestModesOfCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(New(hosts, place.Dir, place.Data, true, false), c.ID(), "plan") // another process reads the log
+}
+
+// The person at the terminal can choose a looser mode than the configured one: it is in force, and not only shown.
+func TestPersonChoosesLooserMode(t *testing.T) {
+	place := clienttest.NewPlace(t)
+	hosts := place.Sessions(script.New().Otherwise(script.Text("done")), "terminal")
+	defer func() { _ = hosts.CloseAll(t.Context(), event.Shutdown, "test") }()
+	load := hosts.Settings
+	hosts.Settings = func(dir string, given map[string]string) (*config.Resolved, error) {
+		r, err := load(dir, given)
+		if err == nil {
+			r.Permission = event.Ask
+		}
+		return r, err
+	}
+	c, err := New(hosts, place.Dir, place.Data, true, false).Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetMode(t.Context(), "allow"); err != nil {
+		t.Fatal(err)
+	}
+	judge, err := c.(*local).Opened.Agent.Session.Judge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := settle.Approval{Tool: tool.Spec{Name: "write"}, Arguments: `{"path":"a","content":"b"}`}
+	if j := judge.Judge(write); j.Decision != event.Allow {
+		t.Errorf("in the mode %s, a write: %s, because %s", c.Mode(), j.Decision, j.Why)
+	}
 }
 
 // A host of its own, or a process that opens a session after another host, begins with the modes that
