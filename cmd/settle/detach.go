@@ -323,7 +323,7 @@ func (f *runFlags) runHost(cmd *cobra.Command, s *streams) (int, error) {
 	in.reportExhausted(s)
 	policy := base.Policy // plan mode
 	if policy == nil {
-		policy = assemble.NewPolicy(assemble.ModeOf(cmp.Or(p.resolved.Permission, settle.Allow)))
+		policy = assemble.NewPolicy(assemble.Begins(p.resolved.Settings, settle.Allow))
 	}
 	o.Sessions, o.Stops, o.Logger = in.hosts, in.stops, hostLogger(p.resolved)
 	o.Spec = assemble.SessionSpec{

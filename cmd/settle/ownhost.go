@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
 	"github.com/settle-agent/settle/internal/frontend/daemon"
 	"github.com/settle-agent/settle/internal/frontend/tui/conversation"
@@ -124,7 +125,7 @@ func (f *tuiFlags) runHost(cmd *cobra.Command, s *streams) error {
 	if err != nil {
 		return refuse(err)
 	}
-	policy := spec.Policy(assemble.ModeOf(resolved.Permission))
+	policy := spec.Policy(assemble.Begins(resolved.Settings, event.Ask))
 	code := daemon.Run(sig.ctx, daemon.Options{
 		Sessions: in.hosts, Session: spec.ID, Owner: conn, Stops: in.stops, IdleTimeout: f.idle,
 		Logger: hostLogger(resolved), Spec: spec.Session(dir, policy),

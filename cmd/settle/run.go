@@ -231,6 +231,7 @@ func (f *runFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "do not keep the session")
 	flags.BoolVar(&f.take, "take", false, takeHelp)
 	flags.BoolVar(&f.plan, "plan", false, planUsage)
+	flags.Lookup("permission").Usage = modesUsage
 	f.worktree.define(flags)
 	f.detachFlags.define(flags)
 	flags.StringArrayVarP(&f.images, "image", "i", nil, "attach the image or PDF in `FILE`; repeatable")
@@ -270,6 +271,9 @@ func sandboxFlags(flags *pflag.FlagSet) {
 
 // settingKey annotates a flag whose setting has another name.
 const settingKey = "setting"
+
+// modesUsage describes the flag --permission of commands that can begin in each mode.
+const modesUsage = "decide about calls that change something by `MODE`: ask, accept-edits, review, read-only, plan, allow"
 
 // planUsage describes the flag --plan.
 const planUsage = "begin in plan mode: the model only reads, and presents a plan"
@@ -479,7 +483,7 @@ func usage(cmd *cobra.Command, err error) error {
 // check refuses settings that a run cannot fulfil.
 func (f *runFlags) check(s *streams, r *config.Resolved, dir string, format run.Format) error {
 	named := isPermissionFlag(r)
-	if named && r.Permission == settle.Ask && !f.asks(s, format) {
+	if named && r.Permission == settle.Ask && r.Mode == "" && !f.asks(s, format) {
 		return errors.New(
 			"--permission ask: no person can be asked: standard input, output and error must be a terminal, without --json or --quiet; use allow or deny",
 		)
@@ -507,6 +511,9 @@ func (f *runFlags) agent(s *streams, r *config.Resolved, dir string, format run.
 	}
 	if f.review != nil {
 		f.review.agent(&o)
+	}
+	if o.Settings.Mode != "" && f.held == nil && f.review == nil {
+		o.Policy = assemble.NewPolicy(assemble.Begins(o.Settings.Settings, settle.Allow))
 	}
 	if plans {
 		work, ceiling := assemble.ModeOf(cmp.Or(o.Settings.Permission, settle.Ask)), o.Settings.Permission
@@ -602,7 +609,7 @@ func (f *runFlags) resumeCommand(r *config.Resolved) func(session string) string
 	case f.plan, f.held != nil && f.heldPlans(r):
 		flags = " --plan"
 	case isPermissionFlag(r):
-		flags = " --permission " + string(r.Permission)
+		flags = " --permission " + cmp.Or(r.Mode, string(r.Permission))
 	case f.held != nil:
 		flags = " --permission " + string(cmp.Or(r.Permission.Stricter(f.heldPermission()), settle.Ask))
 	case f.review != nil:

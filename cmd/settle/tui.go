@@ -62,6 +62,7 @@ func (f *tuiFlags) define(flags *pflag.FlagSet) {
 func (f *tuiFlags) defineOwn(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.dir, "cwd", "C", ".", "work in `DIR`")
 	flags.Bool("plan", false, planUsage)
+	flags.Lookup("permission").Usage = modesUsage
 	flags.BoolVar(&f.take, "take", false, takeHelp)
 	flags.BoolVar(&f.plain, "plain", false, "write labelled lines and redraw nothing, for screen readers")
 	f.projectFlags.define(flags)

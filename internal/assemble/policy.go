@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -61,14 +62,24 @@ func ModeOf(p event.Permission) Mode {
 	return Modes()[0]
 }
 
-// ModeNamed returns the mode of Modes with the name. "deny", the value of the setting, is read-only.
+// Begins returns the mode in which the settings have the terminal and "settle run" begin. otherwise is
+// the permission if they have none.
+func Begins(s config.Settings, otherwise event.Permission) Mode {
+	if m, err := ModeNamed(s.Mode); err == nil {
+		return m
+	}
+	return ModeOf(cmp.Or(s.Permission, otherwise))
+}
+
+// ModeNamed returns the mode of Modes with the name or the words for it. "deny", the value of the
+// setting, is read-only.
 func ModeNamed(name string) (Mode, error) {
 	if name == string(event.Deny) {
 		return ModeOf(event.Deny), nil
 	}
 	var names []string
 	for _, m := range Modes() {
-		if m.Name == name {
+		if m.Name == name || event.ModeWords(m.Name) == name {
 			return m, nil
 		}
 		names = append(names, m.Name)

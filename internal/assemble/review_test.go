@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -239,16 +240,30 @@ func TestReviewedTurn(t *testing.T) {
 	}
 }
 
-// The setting "deny" and the mode "read-only" are accepted for each other.
+// Each mode that a person can choose is a value of the setting, by its name and its words, and so are the
+// permissions. The terminal begins in it; other frontends have the permission alone.
 func TestPermissionAndModeAcceptEachOther(t *testing.T) {
-	if m, err := ModeNamed("deny"); err != nil || m.Name != "read-only" {
-		t.Errorf("the mode deny is %q, %v", m.Name, err)
+	words := map[string]string{"deny": "read-only"}
+	for _, term := range event.ModeTerms() {
+		words[term.Value], words[term.Words] = term.Value, term.Value
 	}
-	r, err := config.Load(config.Input{
-		Dir: t.TempDir(), Flags: map[string]string{"permission": "read-only"},
-		Getenv: func(string) string { return "" },
-	})
-	if err != nil || r.Permission != event.Deny {
-		t.Errorf("the permission read-only is %q, %v", r.Permission, err)
+	permissions := map[string]event.Permission{"accept-edits": "ask", "plan": "ask", "read-only": "deny"}
+	for word, mode := range words {
+		if m, err := ModeNamed(word); err != nil || m.Name != mode {
+			t.Errorf("the mode %s is %q, %v", word, m.Name, err)
+		}
+		r, err := config.Load(config.Input{
+			Dir: t.TempDir(), Flags: map[string]string{"permission": word}, Getenv: func(string) string { return "" },
+		})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := cmp.Or(permissions[mode], event.Permission(mode)); r.Permission != want {
+			t.Errorf("the permission %s is %q", word, r.Permission)
+		}
+		if m := Begins(r.Settings, event.Deny); m.Name != mode {
+			t.Errorf("with %s, sessions begin in the mode %q", word, m.Name)
+		}
 	}
 }

@@ -280,8 +280,6 @@ func TestMistakes(t *testing.T) {
 		},
 		{"negative duration", "timeout = '-5s'", "must be a duration"},
 		{"absurd duration", "timeout = 9223372036854775807", "has no unit"},
-		{"mode", "permission = 'accept-edits'", `"accept-edits" is a mode of a session: choose it in the terminal`},
-		{"mode of plans", "permission = 'plan'", `"plan" is a mode of a session: --plan begins it`},
 		{"bad word", "permission = 'alow'", `"alow" is not one of allow, review, ask, deny; did you mean "allow"?`},
 		{"not a list", "tools = 3", "must be a list of strings, not 3"},
 		{"list of numbers", "tools = [1]", "each entry must be a string, not 1"},

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -53,30 +53,35 @@ func choice[T ~string](key string, field func(*Settings) *T, options ...string) 
 
 // permission is the permission of sessions. If the user sets none, frontends ask or allow: a
 // project that says "review" could loosen the one, so that it counts as looser. "read-only", the name of
-// the mode, is "deny".
+// the mode, is "deny". The modes accept-edits and plan also set [Settings.Mode].
 func permission(key string, field func(*Settings) *event.Permission) *setting {
 	options := []string{string(event.Allow), string(event.Review), string(event.Ask), string(event.Deny)}
 	k := choice(key, field, options...)
 	set := k.set
 	k.set = func(s *Settings, value any) error {
-		if value == "read-only" {
+		mode := ""
+		switch value {
+		case "read-only":
 			value = string(event.Deny)
+		case "accept-edits", "accept edits":
+			mode, value = "accept-edits", string(event.Ask)
+		case "plan":
+			mode, value = "plan", string(event.Ask)
 		}
 		err := set(s, value)
-		switch {
-		case err == nil:
-			return nil
-		case value == "accept-edits":
-			return errors.New("\"accept-edits\" is a mode of a session: choose it in the terminal or on the page")
-		case value == "plan":
-			return errors.New("\"plan\" is a mode of a session: --plan begins it")
+		if err == nil {
+			s.Mode = mode
 		}
 		return err
 	}
+	k.get = func(s *Settings) any { return cmp.Or(s.Mode, string(*field(s))) }
 	looseness := k.looseness
 	k.looseness = func(s *Settings) float64 {
 		if *field(s) == "" {
 			return -1.5 // between review and ask
+		}
+		if s.Mode == "accept-edits" {
+			return -1.75 // looser than ask; a project's "review" could allow commands, and counts as looser
 		}
 		return looseness(s)
 	}

@@ -52,6 +52,9 @@ func (l *loader) projectValue(t *table, key string, k *setting, value any) {
 	case k.project == refused:
 		l.ignored(t, k.key, "a project may not set it")
 		return
+	case want.Mode != "" && want.Mode != l.Mode:
+		l.ignored(t, k.key, shown(k.get(&want))+" is a mode, and a project may not set it")
+		return
 	case k.project == fills:
 		if l.origin(k.key).Kind == File {
 			return // the user's value wins

@@ -23,6 +23,21 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		},
 		{"permission ask", "", "permission='ask'", "permission", "ask", ""},
 		{"permission deny", "permission='ask'", "permission='deny'", "permission", "deny", ""},
+		{"permission of mode", "permission='accept-edits'", "permission='ask'", "permission", "ask", ""},
+		{"permission deny of mode", "permission='plan'", "permission='deny'", "permission", "deny", ""},
+		{
+			"permission review of mode", "permission='accept-edits'", "permission='review'", "permission", "accept-edits",
+			"permission was ignored: review is looser than accept-edits (",
+		},
+		{"permission ask of plan", "permission='plan'", "permission='ask'", "permission", "plan", ""},
+		{
+			"mode", "permission='allow'", "permission='accept-edits'", "permission", "allow",
+			"permission was ignored: accept-edits is a mode, and a project may not set it",
+		},
+		{
+			"mode plan", "", "permission='plan'", "permission", "run: allow; elsewhere: ask",
+			"permission was ignored: plan is a mode, and a project may not set it",
+		},
 		{
 			"permission looser", "permission='deny'", "permission='ask'", "permission", "deny",
 			"ask is looser than deny (/home/.config/settle/config.toml:1)",

@@ -26,6 +26,9 @@ type Settings struct {
 	Effort string
 	// Permission applies to calls that no rule decides; empty for the frontend's default.
 	Permission event.Permission
+	// Mode is a mode of event.ModeTerms in which the terminal and "settle run" begin, if it is more than
+	// Permission: accept-edits or plan. For other frontends, Permission alone applies.
+	Mode string
 	// MaxSteps bounds the model's responses in a turn; 0 for no limit.
 	MaxSteps int
 	// MaxRepeats ends a turn after this many equal calls with equal results; 0 for no
