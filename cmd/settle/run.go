@@ -273,7 +273,8 @@ func sandboxFlags(flags *pflag.FlagSet) {
 const settingKey = "setting"
 
 // modesUsage describes the flag --permission of commands that can begin in each mode.
-const modesUsage = "decide about calls that change something by `MODE`: ask, accept-edits, review, read-only, plan, allow"
+const modesUsage = "decide about calls that change something by `MODE`: " +
+	"ask, accept-edits, review, read-only, plan or allow"
 
 // planUsage describes the flag --plan.
 const planUsage = "begin in plan mode: the model only reads, and presents a plan"

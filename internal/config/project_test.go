@@ -26,7 +26,8 @@ func TestProjectMayOnlyTighten(t *testing.T) {
 		{"permission of mode", "permission='accept-edits'", "permission='ask'", "permission", "ask", ""},
 		{"permission deny of mode", "permission='plan'", "permission='deny'", "permission", "deny", ""},
 		{
-			"permission review of mode", "permission='accept-edits'", "permission='review'", "permission", "accept-edits",
+			"permission review of mode",
+			"permission='accept-edits'", "permission='review'", "permission", "accept-edits",
 			"permission was ignored: review is looser than accept-edits (",
 		},
 		{"permission ask of plan", "permission='plan'", "permission='ask'", "permission", "plan", ""},

@@ -336,7 +336,8 @@ func (m sandboxModes) report(d *doctor) {
 	}
 	if n := len(m.enforced); n > 0 {
 		use := ""
-		if len(m.failed) == 0 && (d.Settings == nil || d.Settings.Sandbox.Use != config.SandboxOff) && d.outside() == "" {
+		isOff := d.Settings != nil && d.Settings.Sandbox.Use == config.SandboxOff
+		if len(m.failed) == 0 && !isOff && d.outside() == "" {
 			use = "commands in the terminal can run sandboxed, without a question; "
 		}
 		d.report(

@@ -62,14 +62,14 @@ func TestDoctorNamesDirectoryWithoutSandbox(t *testing.T) {
 	home := t.TempDir()
 	project := filepath.Join(home, "project")
 	for dir, want := range map[string]string{home: "contains your home directory", project: ""} {
-		d := &doctor{Machine: Machine{
-			Settings: &config.Resolved{}, Dir: dir, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
-		}}
+		getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+		d := &doctor{Machine: Machine{Settings: &config.Resolved{}, Dir: dir, Getenv: getenv}}
 		if got := d.outside(); got != want {
 			t.Errorf("%s: %q", dir, got)
 		}
 		sandboxModes{enforced: []string{"read-only: x"}}.report(d)
-		if can := strings.HasPrefix(d.checks[0].Message, "commands in the terminal can run sandboxed"); can != (want == "") {
+		can := strings.HasPrefix(d.checks[0].Message, "commands in the terminal can run sandboxed")
+		if can != (want == "") {
 			t.Errorf("%s: %q", dir, d.checks[0].Message)
 		}
 	}

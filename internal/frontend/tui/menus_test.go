@@ -164,7 +164,10 @@ func TestPickers(t *testing.T) {
 		}
 		p, code := newPerson(t, Options{Sessions: r})
 		p.types("/model\r")
-		p.sees("  Model    Window  $/M in / out  Effort", "› a/one    200k    4 / 20        low to high", "  a/two", "Model: ")
+		p.sees(
+			"  Model    Window  $/M in / out  Effort", "› a/one    200k    4 / 20        low to high",
+			"  a/two", "Model: ",
+		)
 		p.types("thr")
 		p.misses("a/two")
 		p.types("\r")
@@ -429,7 +432,8 @@ func TestModelsFitNarrowTerminals(t *testing.T) {
 			Efforts: []string{"minimal", "high"},
 		},
 	} {
-		models.choices = append(models.choices, choice{label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns})
+		one := choice{label: o.Name, detail: o.Columns(), group: assemble.OfferedColumns}
+		models.choices = append(models.choices, one)
 	}
 	for width, want := range map[int]string{
 		120: `  Model                                                            Window  $/M in / out  Effort

@@ -176,7 +176,8 @@ func TestPlainSetup(t *testing.T) {
 	q.Columns = "Name\tSize\tUse"
 	q.Choices = []setup.Choice{{ID: "a", Label: "A", Detail: "3\t"}}
 	lines = []string{"1"}
-	if got, err := p.Ask(t.Context(), q); got != "a" || err != nil || !strings.Contains(out.String(), "1. A  Size 3\n") {
+	got, err := p.Ask(t.Context(), q)
+	if got != "a" || err != nil || !strings.Contains(out.String(), "1. A  Size 3\n") {
 		t.Errorf("%q, %v: %s", got, err, out.String())
 	}
 }
