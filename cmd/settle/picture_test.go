@@ -125,7 +125,7 @@ func scenes() []scene {
 					modeltest.Call("shell", `{"command":"echo '=== RUN TestQueue'; sleep 602"}`),
 				),
 			},
-			keys: [][2]string{{"=== RUN", "Escape"}},
+			keys: [][2]string{{"│ === RUN", "Escape"}}, // the output, not the command
 		},
 	}
 }
