@@ -24,31 +24,38 @@ func (e *OrderError) Error() string {
 // and remains valid. The events of a session must come without gaps; a reader that
 // skips the deltas of ended items advances s.Seq itself.
 func Fold(s State, e Event) (State, error) {
+	err := s.Apply(&e)
+	return s, err
+}
+
+// Apply is [Fold] in place: it makes s the state after e. After an error, s is unchanged.
+func (s *State) Apply(e *Event) error {
 	if e.Seq != s.Seq+1 {
-		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it follows event %d", s.Seq)}
+		return &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it follows event %d", s.Seq)}
 	}
 	if (s.Seq > 0 || s.Session != "") && e.Session != s.Session {
-		return s, &OrderError{e.Seq, e.Kind(), fmt.Sprintf("it belongs to session %q, not %q", e.Session, s.Session)}
+		what := fmt.Sprintf("it belongs to session %q, not %q", e.Session, s.Session)
+		return &OrderError{e.Seq, e.Kind(), what}
 	}
 	if what := s.apply(e); what != "" {
-		return s, &OrderError{e.Seq, e.Kind(), what}
+		return &OrderError{e.Seq, e.Kind(), what}
 	}
 	if s.Seq == 0 {
 		s.Session, s.Created = e.Session, e.At
 	}
 	s.Seq, s.Updated = e.Seq, e.At
-	if t := s.Running(); t != nil {
+	if t := s.running(); t != nil {
 		t.output(e)
 	}
 	if s.Host.Imported {
 		s.Imported = e.Seq
 	}
-	return s, nil
+	return nil
 }
 
 // admits checks the rules of all kinds: no event belongs to a session without a
 // holder, or to a turn that is not running (C1).
-func (s *State) admits(e Event) string {
+func (s *State) admits(e *Event) string {
 	switch e.Data.(type) {
 	case nil:
 		return "it says nothing"
@@ -63,17 +70,26 @@ func (s *State) admits(e Event) string {
 	if _, starts := e.Data.(TurnStarted); starts || e.Turn == "" {
 		return ""
 	}
-	if t := s.Running(); t == nil || t.ID != e.Turn {
+	if t := s.running(); t == nil || t.ID != e.Turn {
 		return fmt.Sprintf("turn %q is not running", e.Turn)
 	}
 	return ""
 }
 
 // apply adds the event to the state, or returns a description of its fault.
-func (s *State) apply(e Event) string {
+func (s *State) apply(e *Event) string {
 	if what := s.admits(e); what != "" {
 		return what
 	}
+	switch e.Data.(type) {
+	case ItemDelta, CallReady, CallStarted, ItemEnded:
+		return s.inItem(e)
+	}
+	return s.inSession(e)
+}
+
+// inSession applies events that are not of an open item.
+func (s *State) inSession(e *Event) string {
 	switch d := e.Data.(type) {
 	case SessionOpened:
 		return s.sessionOpened(e, d)
@@ -122,8 +138,8 @@ func (s *State) apply(e Event) string {
 }
 
 // inTurn applies events that occur only in a running turn.
-func (s *State) inTurn(e Event) string {
-	t := s.Running()
+func (s *State) inTurn(e *Event) string {
+	t := s.running()
 	if t == nil || e.Turn == "" {
 		return fmt.Sprintf("turn %q is not running", e.Turn)
 	}
@@ -154,11 +170,15 @@ func (s *State) inTurn(e Event) string {
 	case TurnFailed:
 		return s.turnEnded(t, e, Fail(d.Failure), d.Summary)
 	}
-	return s.inItem(t, e)
+	return fmt.Sprintf("nothing folds a %s", e.Kind())
 }
 
 // inItem applies events that occur only in an open item.
-func (s *State) inItem(t *Turn, e Event) string {
+func (s *State) inItem(e *Event) string {
+	t := s.running()
+	if t == nil || e.Turn == "" {
+		return fmt.Sprintf("turn %q is not running", e.Turn)
+	}
 	i := t.Item(e.Item)
 	switch {
 	case i == nil:
@@ -184,10 +204,10 @@ func (s *State) inItem(t *Turn, e Event) string {
 		}
 		return s.itemEnded(t, i, e, d)
 	}
-	return fmt.Sprintf("nothing folds a %s", e.Kind())
+	return ""
 }
 
-func (s *State) sessionOpened(e Event, d SessionOpened) string {
+func (s *State) sessionOpened(e *Event, d SessionOpened) string {
 	if s.Open {
 		return "the session is already open"
 	}
@@ -204,7 +224,7 @@ func (s *State) sessionOpened(e Event, d SessionOpened) string {
 // session's lock.
 func (s *State) sessionEnded(left *WorktreeLeft) string {
 	switch {
-	case s.Running() != nil:
+	case s.running() != nil:
 		return "a turn is running"
 	case slices.ContainsFunc(s.Jobs, func(j *Job) bool { return j.Ended == nil }):
 		return "a job is running"
@@ -219,7 +239,7 @@ func (s *State) sessionEnded(left *WorktreeLeft) string {
 	return ""
 }
 
-func (s *State) inputAccepted(e Event, d InputAccepted) string {
+func (s *State) inputAccepted(e *Event, d InputAccepted) string {
 	if d.Input == "" {
 		return "the input has no id"
 	}
@@ -275,11 +295,11 @@ func (s *State) takeInputs(ids []string) ([]Input, string) {
 	return taken, ""
 }
 
-func (s *State) interruptRequested(e Event, d InterruptRequested) {
+func (s *State) interruptRequested(e *Event, d InterruptRequested) {
 	if e.Turn == "" || e.Item != "" {
 		return
 	}
-	if t := s.Running(); t.Interrupt == nil {
+	if t := s.running(); t.Interrupt == nil {
 		t.Interrupt = &d
 	}
 	if d.Reason == Replaced {
@@ -290,7 +310,7 @@ func (s *State) interruptRequested(e Event, d InterruptRequested) {
 	}
 }
 
-func (s *State) jobStarted(e Event, d JobStarted) string {
+func (s *State) jobStarted(e *Event, d JobStarted) string {
 	if d.Job == "" || slices.ContainsFunc(s.Jobs, func(j *Job) bool { return j.Job == d.Job }) {
 		return fmt.Sprintf("%q is not a new job's id", d.Job)
 	}
@@ -299,7 +319,7 @@ func (s *State) jobStarted(e Event, d JobStarted) string {
 	return ""
 }
 
-func (s *State) jobEnded(e Event, d JobEnded) string {
+func (s *State) jobEnded(e *Event, d JobEnded) string {
 	for _, j := range s.Jobs {
 		if j.Job == d.Job && j.Ended == nil {
 			j.Ended, j.EndSeq, j.EndedAt = &d, e.Seq, e.At
@@ -309,12 +329,12 @@ func (s *State) jobEnded(e Event, d JobEnded) string {
 	return fmt.Sprintf("job %q is not running", d.Job)
 }
 
-func (s *State) childStarted(e Event, d ChildStarted) string {
+func (s *State) childStarted(e *Event, d ChildStarted) string {
 	if d.Child == "" || slices.ContainsFunc(s.Children, func(c *Child) bool { return c.Child == d.Child }) {
 		return fmt.Sprintf("%q is not a new child's id", d.Child)
 	}
 	if e.Turn != "" && e.Item != "" {
-		if i := s.Running().Item(e.Item); i == nil || i.Status != ItemOpen || !i.Started {
+		if i := s.running().Item(e.Item); i == nil || i.Status != ItemOpen || !i.Started {
 			return fmt.Sprintf("item %q is not a call that runs", e.Item)
 		}
 	}
@@ -323,7 +343,7 @@ func (s *State) childStarted(e Event, d ChildStarted) string {
 	return ""
 }
 
-func (s *State) childEnded(e Event, d ChildEnded) string {
+func (s *State) childEnded(e *Event, d ChildEnded) string {
 	for _, c := range s.Children {
 		if c.Child == d.Child && c.Ended == nil {
 			if a := c.waits(); a != nil {
@@ -338,7 +358,7 @@ func (s *State) childEnded(e Event, d ChildEnded) string {
 
 // childAsks: an approval of a background child belongs to the session while the child
 // runs, since the call that started the child has ended, and perhaps its turn.
-func (s *State) childAsks(e Event, d ApprovalRequested) string {
+func (s *State) childAsks(e *Event, d ApprovalRequested) string {
 	c := s.Child(d.Child)
 	switch {
 	case c == nil || !c.Background() || c.Ended != nil:
@@ -351,7 +371,7 @@ func (s *State) childAsks(e Event, d ApprovalRequested) string {
 	return ""
 }
 
-func (s *State) childAnswered(e Event, d ApprovalEnded) string {
+func (s *State) childAnswered(e *Event, d ApprovalEnded) string {
 	for _, c := range s.Children {
 		if a := c.Approval(d.Approval); a != nil && a.Ended == nil {
 			a.Ended, a.EndedAt, a.EndedBy = &d, e.At, e.By
@@ -376,7 +396,7 @@ func (c *Child) waits() *Approval {
 // not change text that the item's ending or call.ready repeats.
 func Recall(s State, e Event) (State, error) {
 	d, ok := e.Data.(ItemDelta)
-	t := s.Running()
+	t := s.running()
 	if !ok || t == nil || t.ID != e.Turn || e.Session != s.Session {
 		return s, &OrderError{e.Seq, e.Kind(), "it is no delta of the running turn"}
 	}
@@ -390,7 +410,7 @@ func Recall(s State, e Event) (State, error) {
 		}
 	}
 	if e.At.After(t.OutputAt) {
-		t.output(e)
+		t.output(&e)
 	}
 	if e.Seq == s.Seq {
 		s.Updated = e.At

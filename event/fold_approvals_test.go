@@ -6,7 +6,8 @@ import "testing"
 func TestVerdictKeepsDirectoryAndWorktree(t *testing.T) {
 	left := &WorktreeLeft{Kept: true}
 	s := State{HostSeq: 1, Host: SessionOpened{Dir: "/work", Worktree: &Worktree{Path: "/tree"}}, WorktreeLeft: left}
-	if what := s.sessionOpened(Event{Seq: 9}, SessionOpened{Dir: "/other", Frontend: FrontendApprovals}); what != "" {
+	verdict := SessionOpened{Dir: "/other", Frontend: FrontendApprovals}
+	if what := s.sessionOpened(&Event{Seq: 9}, verdict); what != "" {
 		t.Fatal(what)
 	}
 	s.sessionEnded(nil)

@@ -20,8 +20,8 @@ func greater(a, b string) string {
 }
 
 // turnStarted: C3, a turn starts only after the previous turn has ended.
-func (s *State) turnStarted(e Event, d TurnStarted) string {
-	if t := s.Running(); t != nil {
+func (s *State) turnStarted(e *Event, d TurnStarted) string {
+	if t := s.running(); t != nil {
 		return fmt.Sprintf("turn %q is running", t.ID)
 	}
 	if e.Turn == "" || !isNew(e.Turn, s.lastTurn) && s.Turn(e.Turn) != nil {
@@ -40,7 +40,7 @@ func (s *State) turnStarted(e Event, d TurnStarted) string {
 }
 
 // turnEnded: C1 and C2, one terminal event, with no open entity.
-func (s *State) turnEnded(t *Turn, e Event, c *Cause, sum Summary) string {
+func (s *State) turnEnded(t *Turn, e *Event, c *Cause, sum Summary) string {
 	if what := s.openInTurn(t); what != "" {
 		return what
 	}
@@ -126,7 +126,7 @@ func (s *State) runsIn(child, call string) bool {
 }
 
 // attemptStarted: all calls of the previous step have ended.
-func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
+func (s *State) attemptStarted(t *Turn, e *Event, d AttemptStarted) string {
 	if a := t.Attempt(); a != nil {
 		return fmt.Sprintf("attempt %q is running", a.ID)
 	}
@@ -150,7 +150,7 @@ func (s *State) attemptStarted(t *Turn, e Event, d AttemptStarted) string {
 
 // attemptEnded: only calls with complete arguments can remain open, since they
 // continue to run.
-func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
+func (t *Turn) attemptEnded(e *Event, d AttemptEnded) string {
 	a := t.Attempt()
 	if a == nil || a.ID != e.Attempt {
 		return fmt.Sprintf("attempt %q is not running", e.Attempt)
@@ -176,7 +176,7 @@ func (t *Turn) attemptEnded(e Event, d AttemptEnded) string {
 	return ""
 }
 
-func (s *State) itemStarted(t *Turn, e Event, d ItemStarted) string {
+func (s *State) itemStarted(t *Turn, e *Event, d ItemStarted) string {
 	if e.Item == "" || !isNew(e.Item, t.lastItem) && t.Item(e.Item) != nil {
 		return fmt.Sprintf("%q is not a new item's id", e.Item)
 	}
@@ -225,7 +225,7 @@ func (i *Item) callReady(d CallReady) string {
 
 // callStarted: C5 and C16, a call starts once, and only after each of its approvals
 // was given and each of its hooks allowed it.
-func (t *Turn) callStarted(i *Item, e Event, d CallStarted) string {
+func (t *Turn) callStarted(i *Item, e *Event, d CallStarted) string {
 	if !i.Ready || i.Started {
 		return fmt.Sprintf("item %q is not a call that is ready to start", i.ID)
 	}
@@ -260,7 +260,7 @@ func (s *State) tells(i *Item, d ItemEnded) string {
 	return ""
 }
 
-func (s *State) itemEnded(t *Turn, i *Item, e Event, d ItemEnded) string {
+func (s *State) itemEnded(t *Turn, i *Item, e *Event, d ItemEnded) string {
 	isCall := i.Type() == ToolCall
 	switch {
 	case d.Type != i.Type():
@@ -291,7 +291,7 @@ func (s *State) itemEnded(t *Turn, i *Item, e Event, d ItemEnded) string {
 	return ""
 }
 
-func (s *State) approvalRequested(t *Turn, e Event, d ApprovalRequested) string {
+func (s *State) approvalRequested(t *Turn, e *Event, d ApprovalRequested) string {
 	i := t.Item(e.Item)
 	switch {
 	case i == nil || i.Status != ItemOpen || !i.Ready || i.Started && d.Child == "" && d.Form == nil:
@@ -309,7 +309,7 @@ func (s *State) approvalRequested(t *Turn, e Event, d ApprovalRequested) string 
 	return ""
 }
 
-func (t *Turn) approvalEnded(e Event, d ApprovalEnded) string {
+func (t *Turn) approvalEnded(e *Event, d ApprovalEnded) string {
 	a := t.Approval(d.Approval)
 	if a == nil || a.Ended != nil {
 		return fmt.Sprintf("approval %q does not wait", d.Approval)

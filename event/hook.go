@@ -165,17 +165,17 @@ func (s *State) hooksOf(turn string) *[]*Hook {
 	if turn == "" {
 		return &s.Hooks
 	}
-	return &s.Running().Hooks
+	return &s.running().Hooks
 }
 
-func (s *State) hookStarted(e Event, d HookStarted) string {
+func (s *State) hookStarted(e *Event, d HookStarted) string {
 	if d.Hook == "" || !isNew(d.Hook, s.lastHook) {
 		return fmt.Sprintf("%q is not a new hook's id", d.Hook)
 	}
-	if e.Item != "" && (e.Turn == "" || s.Running().Item(e.Item) == nil) {
+	if e.Item != "" && (e.Turn == "" || s.running().Item(e.Item) == nil) {
 		return fmt.Sprintf("item %q did not start", e.Item)
 	}
-	if d.Event == HookBefore && e.Item != "" && s.Running().Item(e.Item).Started {
+	if d.Event == HookBefore && e.Item != "" && s.running().Item(e.Item).Started {
 		return fmt.Sprintf("call %q has started", e.Item)
 	}
 	s.count.hooks++
@@ -193,7 +193,7 @@ func (s *State) hookStarted(e Event, d HookStarted) string {
 	return ""
 }
 
-func (s *State) hookEnded(e Event, d HookEnded) string {
+func (s *State) hookEnded(e *Event, d HookEnded) string {
 	h := findHook(*s.hooksOf(e.Turn), d.Hook)
 	if h == nil || h.Ended != nil {
 		return fmt.Sprintf("hook %q is not running", d.Hook)
@@ -268,7 +268,7 @@ func (s State) Hook(turn, id string) *Hook {
 	if turn == "" {
 		return findHook(s.Hooks, id)
 	}
-	if t := s.Running(); t != nil && t.ID == turn {
+	if t := s.running(); t != nil && t.ID == turn {
 		return t.Hook(id)
 	}
 	return nil

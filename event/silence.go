@@ -57,7 +57,7 @@ func (l *StreamLimits) limit(s Silence) time.Duration {
 }
 
 // output notes the time of an event with output of the attempt. The output of tools does not count.
-func (t *Turn) output(e Event) {
+func (t *Turn) output(e *Event) {
 	if e.Attempt == "" {
 		return
 	}

@@ -258,7 +258,9 @@ func (i *Item) Beyond(text string) (rest string, ok bool) {
 func (i *Item) Type() ItemType { return i.content.Type }
 
 // Running returns the turn that has started and not ended, or nil.
-func (s State) Running() *Turn {
+func (s State) Running() *Turn { return s.running() }
+
+func (s *State) running() *Turn {
 	if n := len(s.Turns); n > 0 && s.Turns[n-1].Cause == nil {
 		return s.Turns[n-1]
 	}

@@ -5,21 +5,21 @@ import "slices"
 // Undo returns a function that takes the events back: it returns the original state s
 // after [Fold] has applied any number of the events. Its cost grows with the entities
 // that the events change; the cost of [State.Clone] grows with the session.
-func (s State) Undo(events []Event) func() State {
-	u := undo{state: s}
+func (s *State) Undo(events []Event) func() State {
+	u := undo{state: *s}
 	u.state.Waiting = slices.Clone(s.Waiting)
-	if t := s.Running(); t != nil {
+	if t := s.running(); t != nil {
 		keep(&u, t)
 	}
-	for _, e := range events {
-		u.note(e)
+	for i := range events {
+		u.note(&events[i])
 	}
 	return func() State {
 		for _, restore := range u.restore {
 			restore()
 		}
 		for _, id := range u.inputs {
-			delete(s.inputs, id)
+			delete(u.state.inputs, id)
 		}
 		return u.state
 	}
@@ -39,7 +39,7 @@ func keep[T any](u *undo, thing *T) {
 }
 
 // note keeps the entities that the event can change, except the running turn.
-func (u *undo) note(e Event) {
+func (u *undo) note(e *Event) {
 	s := &u.state
 	switch d := e.Data.(type) {
 	case InputAccepted:
@@ -69,12 +69,12 @@ func (u *undo) note(e Event) {
 			}
 		}
 	}
-	if t := s.Running(); t != nil && e.Turn == t.ID {
+	if t := s.running(); t != nil && e.Turn == t.ID {
 		u.noteIn(t, e)
 	}
 }
 
-func (u *undo) noteIn(t *Turn, e Event) {
+func (u *undo) noteIn(t *Turn, e *Event) {
 	switch d := e.Data.(type) {
 	case AttemptEnded:
 		if a := t.Attempt(); a != nil {

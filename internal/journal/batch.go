@@ -36,7 +36,7 @@ type receipt struct {
 
 // joins reports whether d can be merged into the batch's last event: a delta of the same text
 // that is neither published nor written.
-func (b *batch) joins(e event.Event, d event.ItemDelta) bool {
+func (b *batch) joins(e *event.Event, d event.ItemDelta) bool {
 	if !b.open {
 		return false
 	}
@@ -58,9 +58,9 @@ func (b *batch) join(text string) {
 }
 
 // add appends a folded event.
-func (b *batch) add(e event.Event) {
+func (b *batch) add(e *event.Event) {
 	b.seal()
-	b.events = append(b.events, e)
+	b.events = append(b.events, *e)
 	b.weight += weigh(e)
 	_, b.open = e.Data.(event.ItemDelta)
 	if e.Durable() {
@@ -109,7 +109,7 @@ func (b *batch) reset() {
 }
 
 // weigh estimates the memory of an event in bytes.
-func weigh(e event.Event) int {
+func weigh(e *event.Event) int {
 	const envelope = 256
 	switch d := e.Data.(type) {
 	case event.ItemDelta:

@@ -46,7 +46,7 @@ func (f *feed) publish(events ...event.Event) {
 	if f.readers > 0 || f.keep {
 		f.tail = append(f.tail, events...)
 		for i := range events {
-			f.weight += weigh(events[i])
+			f.weight += weigh(&events[i])
 		}
 		f.trim()
 	}
@@ -60,7 +60,7 @@ func (f *feed) trim() {
 	}
 	drop := 0
 	for drop < len(f.tail)-1 && f.weight > maxTail/2 {
-		f.weight -= weigh(f.tail[drop])
+		f.weight -= weigh(&f.tail[drop])
 		drop++
 	}
 	n := copy(f.tail, f.tail[drop:])

@@ -149,12 +149,16 @@ func (l *Log) wakeWriter() {
 // appendAll stamps, folds and queues the events, all or none. Fold does not change the state
 // when it refuses, so that one event needs no copy.
 func (l *Log) appendAll(events []event.Event) error {
-	if len(events) == 1 {
-		if d, ok := events[0].Data.(event.ItemDelta); ok && l.queue.joins(events[0], d) {
-			return l.merge(events[0], d)
-		}
-		return l.append(events)
+	if len(events) > 1 {
+		return l.appendBatch(events)
 	}
+	if d, ok := events[0].Data.(event.ItemDelta); ok && l.queue.joins(&events[0], d) {
+		return l.merge(&events[0], d)
+	}
+	return l.append(events)
+}
+
+func (l *Log) appendBatch(events []event.Event) error {
 	undo := l.state.Undo(events)
 	err := l.append(events)
 	if err != nil {
@@ -172,33 +176,29 @@ func (l *Log) append(events []event.Event) error {
 		e.V, e.Session, e.Seq = event.Version, l.state.Session, l.state.Seq+1
 		e.At = l.now().Round(0).UTC() // without the monotonic reading, which the log cannot store
 		e.Volatile = l.health == volatile
-		next, err := event.Fold(l.state, *e)
-		if err != nil {
+		if err := l.state.Apply(e); err != nil {
 			return fmt.Errorf("cannot append to the log: %w", err)
 		}
-		l.state = next
 	}
 	if l.health == volatile {
 		l.lose(events)
 		return nil
 	}
-	for _, e := range events {
-		l.queue.add(e)
+	for i := range events {
+		l.queue.add(&events[i])
 	}
 	return nil
 }
 
 // merge folds the delta into the last event, under its number.
-func (l *Log) merge(e event.Event, d event.ItemDelta) error {
+func (l *Log) merge(e *event.Event, d event.ItemDelta) error {
 	last := &l.queue.events[len(l.queue.events)-1]
 	e.V, e.Session, e.Seq, e.At = last.V, last.Session, last.Seq, last.At
 	l.state.Seq--
-	next, err := event.Fold(l.state, e)
-	if err != nil {
+	if err := l.state.Apply(e); err != nil {
 		l.state.Seq++
 		return fmt.Errorf("cannot append to the log: %w", err)
 	}
-	l.state = next
 	l.queue.join(d.Text)
 	return nil
 }

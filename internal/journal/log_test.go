@@ -289,10 +289,10 @@ func TestOnlyTheSameTextIsMerged(t *testing.T) {
 		var b batch
 		first := base
 		first.Data = text(event.Text, 1)
-		b.add(first)
+		b.add(&first)
 		next := base
 		c.change(&next)
-		diff(t, c.name, c.want, b.joins(next, c.data))
+		diff(t, c.name, c.want, b.joins(&next, c.data))
 	}
 }
 

@@ -92,7 +92,7 @@ func encodable(e *event.Event) error {
 	if len(raw) > 0 && !json.Valid(raw) {
 		return fmt.Errorf("cannot write a %s event: it has JSON that is not valid", e.Kind())
 	}
-	if weigh(*e)+len(raw) < maxJSON/maxEscape {
+	if weigh(e)+len(raw) < maxJSON/maxEscape {
 		return nil
 	}
 	_, err := appendRecord(nil, *e)

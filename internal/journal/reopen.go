@@ -58,8 +58,8 @@ func (l *Log) endReopen(failed error) (*receipt, error) {
 	l.health, l.err, l.failed = sound, nil, newFailure()
 	missed := l.unwritten
 	l.unwritten = nil
-	for _, e := range missed {
-		if e.Seq > l.stored { // a hanging write can have succeeded
+	for i := range missed {
+		if e := &missed[i]; e.Seq > l.stored { // a hanging write can have succeeded
 			e.Volatile = false
 			l.queue.add(e)
 		}

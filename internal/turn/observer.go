@@ -49,22 +49,27 @@ func (t *turn) update(f func(event.State) []event.Event) error {
 	if err != nil && !errors.As(err, new(*journal.FailedError)) {
 		return err // the log did not accept the events
 	}
-	for _, e := range events {
-		switch d := e.Data.(type) {
-		case event.ItemDelta, event.ItemStarted:
-			t.observation.output(e)
-		case event.AttemptEnded:
-			t.observation.end(e)
-		case event.ItemEnded:
-			if d.Type == event.ToolCall {
-				t.observation.end(e)
-			}
-		}
-		if e.Terminal() {
-			t.observation.terminal = e // only the turn's own goroutine writes it
-		}
+	for i := range events {
+		t.observation.report(&events[i])
 	}
 	return err
+}
+
+// report reports an event that the log accepted to the observer.
+func (o *observation) report(e *event.Event) {
+	switch d := e.Data.(type) {
+	case event.ItemDelta, event.ItemStarted:
+		o.output(e)
+	case event.AttemptEnded:
+		o.end(*e)
+	case event.ItemEnded:
+		if d.Type == event.ToolCall {
+			o.end(*e)
+		}
+	}
+	if e.Terminal() {
+		o.terminal = *e // only the turn's own goroutine writes it
+	}
 }
 
 // observe reports the turn's start to the observer, and returns the observer's context.
@@ -145,7 +150,7 @@ func (o *observation) start(
 }
 
 // output reports the first output of an attempt to the observer.
-func (o *observation) output(e event.Event) {
+func (o *observation) output(e *event.Event) {
 	if d, isStart := e.Data.(event.ItemStarted); isStart && d.Type != event.ToolCall {
 		return // its text follows, if any
 	}
@@ -156,7 +161,7 @@ func (o *observation) output(e event.Event) {
 	}
 	o.mu.Unlock()
 	if isFirst {
-		o.guard(func() { tell(e) })
+		o.guard(func() { tell(*e) })
 	}
 }
 
