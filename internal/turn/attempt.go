@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/settle-agent/settle/event"
@@ -22,8 +23,7 @@ type retryDelay struct {
 	fallback bool
 }
 
-// pumpBuffer is the number of chunks that can wait between the pump and the turn. Each chunk takes
-// 200 bytes in every session that streams.
+// pumpBuffer is the number of chunks that can wait between the pump and the turn.
 const pumpBuffer = 16
 
 // streamItem is one value from the pump of a stream: a chunk, or the error that ended the
@@ -32,6 +32,22 @@ type streamItem struct {
 	chunk model.Chunk
 	err   error
 	ended bool
+}
+
+// items are values that wait in no pump: a slow stream has one, a fast one pumpBuffer.
+var items = sync.Pool{New: func() any { return new(streamItem) }}
+
+// newItem returns a value with the chunk. Its receiver frees it.
+func newItem(chunk *model.Chunk) *streamItem {
+	r := items.Get().(*streamItem)
+	r.chunk = *chunk
+	return r
+}
+
+// free gives the value back, without what it held.
+func (r *streamItem) free() {
+	*r = streamItem{}
+	items.Put(r)
 }
 
 // attempt sends one request and reads its response to the end. It returns the stop reason of a
@@ -219,7 +235,7 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	if t.Redact != nil {
 		request.Secret = func(key string) { t.Redact.Add(key) } // C15
 	}
-	p := &pump{provider: t.Model.Provider, request: request, chunks: make(chan streamItem, pumpBuffer)}
+	p := &pump{provider: t.Model.Provider, request: request, chunks: make(chan *streamItem, pumpBuffer)}
 	// Ends when the stream ends or its context is cancelled. awaitDetached waits for it,
 	// within a bound, after the turn has ended.
 	t.detached.Go(scope.Shield(t.panicked("a provider panicked"), func() {
@@ -228,8 +244,8 @@ func (t *turn) stream(ctx context.Context, d *demux, request *model.Request, lea
 	}))
 	for {
 		select {
-		case p.received = <-p.chunks:
-			if ended, err := d.takeAll(p, watch); ended {
+		case received := <-p.chunks:
+			if ended, err := d.takeAll(received, p.chunks, watch); ended {
 				return err
 			}
 		case <-watch.timer.C:
@@ -264,11 +280,13 @@ func (t *turn) cutSilent(attempt string, watch *watchdog) error {
 
 // takeAll processes the received value, with the text that waits behind it, and reports whether the
 // stream has ended.
-func (d *demux) takeAll(p *pump, watch *watchdog) (ended bool, err error) {
-	next, more := p.received.join(p.chunks)
-	ended, err = d.take(&p.received, watch)
-	if more && !ended {
-		ended, err = d.take(&next, watch)
+func (d *demux) takeAll(r *streamItem, chunks <-chan *streamItem, watch *watchdog) (ended bool, err error) {
+	next := r.join(chunks)
+	ended, err = d.take(r, watch)
+	r.free()
+	if next != nil && !ended {
+		ended, err = d.take(next, watch)
+		next.free()
 	}
 	return ended, err
 }
@@ -306,54 +324,47 @@ func streamEnd(err error) error {
 	return err
 }
 
-// pump reads a stream in a goroutine of its own. The values are in the heap, because a parked goroutine
-// keeps its whole stack: with frames of less than 3.2 KB the stack shrinks to 8 KB, else it takes 16 KB.
+// pump reads a stream in a goroutine of its own. The values that it passes on are in the heap, because a parked
+// goroutine keeps its whole stack: with frames of less than 3.2 KB the stack shrinks to 8 KB, else it takes 16 KB.
 type pump struct {
 	provider model.Provider
 	request  *model.Request
-	chunks   chan streamItem
-	next     streamItem // the value that the pump sends next
-	received streamItem // the last value that the turn received
+	chunks   chan *streamItem
 }
 
 // run passes the chunks of the stream on until the stream or ctx ends.
 func (p *pump) run(ctx context.Context) {
-	defer p.end(ctx) // here, sending would take 200 bytes of the stack for as long as the pump reads
+	end := &streamItem{ended: true}
+	defer p.send(ctx, end) // also if the provider ends the goroutine
 	var stream iter.Seq2[model.Chunk, error]
-	p.next.err = scope.Guard(func() error {
+	end.err = scope.Guard(func() error {
 		request := *p.request
 		p.request = nil // only its provider needs it
 		stream = p.provider.Stream(ctx, request)
 		return nil
 	})
-	if p.next.err == nil {
-		p.next.err = scope.Guard(func() error { return p.read(ctx, stream) })
+	if end.err == nil {
+		end.err = scope.Guard(func() error { return p.read(ctx, stream) })
 	}
 }
 
-// end passes the end of the stream on.
-func (p *pump) end(ctx context.Context) {
-	p.next.ended = true
-	p.send(ctx)
-}
-
 // read passes the chunks on until the stream or ctx ends, and returns why.
-func (p *pump) read(ctx context.Context, stream iter.Seq2[model.Chunk, error]) (err error) {
-	for p.next.chunk, err = range stream {
+func (p *pump) read(ctx context.Context, stream iter.Seq2[model.Chunk, error]) error {
+	for chunk, err := range stream {
 		if err != nil {
 			return err
 		}
-		if !p.send(ctx) {
+		if !p.send(ctx, newItem(&chunk)) {
 			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
 
-// send passes the next value on, and reports whether it did before ctx ended.
-func (p *pump) send(ctx context.Context) bool {
+// send passes a value on, and reports whether it did before ctx ended.
+func (p *pump) send(ctx context.Context, item *streamItem) bool {
 	select {
-	case p.chunks <- p.next:
+	case p.chunks <- item:
 		return true
 	case <-ctx.Done():
 		return false

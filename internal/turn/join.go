@@ -8,33 +8,35 @@ const maxJoined = 16 << 10
 // join adds the text of the deltas that wait behind r, so that a turn that is slower than its
 // provider appends once for all of them. It never waits. If another chunk waits behind the
 // deltas, join returns that one.
-func (r *streamItem) join(chunks <-chan streamItem) (next streamItem, more bool) {
+func (r *streamItem) join(chunks <-chan *streamItem) (next *streamItem) {
 	if r.chunk.Kind != model.Delta || r.err != nil || r.ended {
-		return streamItem{}, false
+		return nil
 	}
 	var joined []byte
 	for len(joined) <= maxJoined {
-		if next, more = receive(chunks); !more || !r.continues(&next) {
+		if next = receive(chunks); next == nil || !r.continues(next) {
 			break
 		}
 		if joined == nil {
 			joined = append(joined, r.chunk.Text...)
 		}
-		joined, more = append(joined, next.chunk.Text...), false
+		joined = append(joined, next.chunk.Text...)
+		next.free()
+		next = nil
 	}
 	if joined != nil {
 		r.chunk.Text = string(joined)
 	}
-	return next, more
+	return next
 }
 
-// receive returns the next chunk, if one waits.
-func receive(chunks <-chan streamItem) (r streamItem, waits bool) {
+// receive returns the next chunk, or nil if none waits.
+func receive(chunks <-chan *streamItem) *streamItem {
 	select {
-	case r = <-chunks:
-		return r, true
+	case r := <-chunks:
+		return r
 	default:
-		return r, false
+		return nil
 	}
 }
 

@@ -34,12 +34,13 @@ func TestJoinTakesOnlyTextOfTheSameItem(t *testing.T) {
 		{"an error", []streamItem{broken}, "a", &broken, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			chunks := make(chan streamItem, pumpBuffer)
+			chunks := make(chan *streamItem, pumpBuffer)
 			for _, c := range tt.waiting {
-				chunks <- c
+				chunks <- &c
 			}
 			r := delta(0, "a")
-			next, more := r.join(chunks)
+			next := r.join(chunks)
+			more := next != nil
 			if r.chunk.Text != tt.text || more != (tt.next != nil) || len(chunks) != tt.left {
 				t.Errorf("joined %q, more %t, %d left", r.chunk.Text, more, len(chunks))
 			}
@@ -52,21 +53,21 @@ func TestJoinTakesOnlyTextOfTheSameItem(t *testing.T) {
 }
 
 func TestJoinIsBounded(t *testing.T) {
-	chunks := make(chan streamItem, pumpBuffer)
+	chunks := make(chan *streamItem, pumpBuffer)
 	for range pumpBuffer {
-		chunks <- delta(0, strings.Repeat("x", maxJoined/2))
+		chunks <- new(delta(0, strings.Repeat("x", maxJoined/2)))
 	}
 	r := delta(0, "a")
-	if _, more := r.join(chunks); more || len(r.chunk.Text) > 2*maxJoined || len(chunks) == 0 {
+	if next := r.join(chunks); next != nil || len(r.chunk.Text) > 2*maxJoined || len(chunks) == 0 {
 		t.Errorf("joined %d bytes, %d chunks are left", len(r.chunk.Text), len(chunks))
 	}
 }
 
 func TestJoinLeavesOtherChunksAlone(t *testing.T) {
-	chunks := make(chan streamItem, 1)
-	chunks <- delta(0, "b")
+	chunks := make(chan *streamItem, 1)
+	chunks <- new(delta(0, "b"))
 	r := streamItem{chunk: model.Chunk{Kind: model.Ping}}
-	if _, more := r.join(chunks); more || len(chunks) != 1 {
+	if next := r.join(chunks); next != nil || len(chunks) != 1 {
 		t.Error("a ping took a delta")
 	}
 }
