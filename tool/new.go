@@ -29,9 +29,9 @@ func WithTimeout(timeout time.Duration) Option {
 }
 
 // WithSchema declares the schema of the arguments as JSON instead of inferring it, for
-// limits and enumerations. All tools that are made with the same Option share the text.
+// limits and enumerations. All tools with the same schema share its text.
 func WithSchema(schema string) Option {
-	raw := json.RawMessage(schema)
+	raw := newSchema(schema).raw
 	return func(d *definition) { d.spec.Schema = raw }
 }
 
@@ -107,6 +107,9 @@ type typed[In, Out any] struct {
 
 // Spec implements Tool.
 func (f *typed[In, Out]) Spec() Spec { return f.spec }
+
+// declared returns the Spec itself, which does not change.
+func (d *definition) declared() *Spec { return &d.spec }
 
 // Title implements Titler.
 func (f *typed[In, Out]) Title(args json.RawMessage) string {

@@ -97,3 +97,25 @@ func TestNewPassesResultErrorAndCall(t *testing.T) {
 		t.Errorf("%v %s", err, diff)
 	}
 }
+
+// Each session has tools of its own, with equal schemas, and a caller's change of its text changes no session.
+func TestEqualSchemasAreShared(t *testing.T) {
+	of := func(schema string) json.RawMessage {
+		run := func(context.Context, struct{}) (string, error) { return "", nil }
+		p, err := tool.New("p", "", run, tool.WithSchema(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newSet(t, p).Specs()[0].Schema
+	}
+	const schema = `{"type":"object","properties":{"shared":{"type":"string"}}}`
+	if first, second := of(schema), of(schema); &first[0] != &second[0] || string(first) != schema {
+		t.Errorf("two tools have a schema each: %s and %s", first, second)
+	}
+	text := []byte(`{"type":"object","properties":{"mine":{"type":"string"}},"additionalProperties":false}`)
+	mine := tool.NewSchema(text)
+	copy(text, `{"type":"string"}`)
+	if err := mine.Check([]byte(`{"mine":"text"}`)); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,16 +23,16 @@ type Set struct {
 // provider's prompt cache.
 type entry struct {
 	tool   Tool
-	spec   Spec
+	spec   *Spec // of the tool, which has only one
 	schema *Schema
 }
 
 // NewSet returns the set of the tools in the given order. Duplicate names, names that
 // providers refuse and schemas that are not JSON objects are errors.
 func NewSet(tools ...Tool) (*Set, error) {
-	s := &Set{byName: make(map[string]*entry, len(tools))}
+	s := &Set{entries: make([]*entry, 0, len(tools)), byName: make(map[string]*entry, len(tools))}
 	for _, t := range tools {
-		spec := t.Spec()
+		spec := specOf(t)
 		if err := checkSpec(spec); err != nil {
 			return nil, err
 		}
@@ -44,6 +44,15 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, nil
 }
 
+// specOf returns the Spec of a tool. Tools of [New] need no copy of it.
+func specOf(t Tool) *Spec {
+	if d, ok := t.(interface{ declared() *Spec }); ok {
+		return d.declared()
+	}
+	spec := t.Spec()
+	return &spec
+}
+
 func (s *Set) add(e *entry) {
 	s.entries = append(s.entries, e)
 	s.byName[e.spec.Name] = e
@@ -51,7 +60,7 @@ func (s *Set) add(e *entry) {
 
 const maxName = 64
 
-func checkSpec(spec Spec) error {
+func checkSpec(spec *Spec) error {
 	if err := checkName(spec.Name); err != nil {
 		return err
 	}
@@ -98,7 +107,7 @@ func (s *Set) Names() []string {
 func (s *Set) Specs() []Spec {
 	specs := make([]Spec, len(s.entries))
 	for i, e := range s.entries {
-		specs[i] = e.spec
+		specs[i] = *e.spec
 	}
 	return specs
 }
@@ -133,9 +142,9 @@ func (s *Set) Only(names ...string) (*Set, error) {
 	only := &Set{byName: make(map[string]*entry, len(names)), refuse: s.refuse}
 	for _, e := range s.entries {
 		if slices.Contains(names, e.spec.Name) {
-			named := *e
-			named.spec.Deferred = ""
-			only.add(&named)
+			spec := *e.spec
+			spec.Deferred = ""
+			only.add(&entry{tool: e.tool, spec: &spec, schema: e.schema})
 		}
 	}
 	return only, nil

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/settle-agent/settle/internal/bound"
 )
 
 // Schema is a tool's schema, resolved by the first call, because most runs use few tools
@@ -21,8 +23,19 @@ type Schema struct {
 	err      error
 }
 
-// NewSchema returns the schema in a tool's JSON.
-func NewSchema(raw json.RawMessage) *Schema { return &Schema{raw: raw} }
+// schemas are the schemas of all sessions: most have the same tools, and a resolved schema takes kilobytes.
+var schemas bound.Shared[string, *Schema]
+
+// NewSchema returns the schema in a tool's JSON. Equal texts have the same Schema.
+func NewSchema(raw json.RawMessage) *Schema { return newSchema(string(raw)) }
+
+func newSchema(text string) *Schema {
+	build := func() *Schema { return &Schema{raw: json.RawMessage(text)} }
+	if len(text) > bound.MaxSharedText {
+		return build()
+	}
+	return schemas.Of(text, build)
+}
 
 // resolve returns the resolved schema.
 func (l *Schema) resolve() (*jsonschema.Resolved, error) {

@@ -6,6 +6,7 @@
 //	Head, Tail, Clip   one end of a text, cut between characters
 //	Ends               both ends of a text, with the gap named
 //	Add, Count         integers that saturate instead of wrapping around
+//	Shared             a bounded number of values that sessions have in common
 //
 // Read budget.go first: a bare counter in the place of a Budget once ended a host.
 //
@@ -13,4 +14,5 @@
 //
 //   - cut.go: cuts text at a limit
 //   - number.go: sums and counts without overflow
+//   - shared.go: makes a value once for all that need it
 package bound

@@ -16,6 +16,7 @@ func mayBeState() map[string]string {
 		"internal/proc/pdf.program":    "whether main lets this binary be an extractor: a fact of the process",
 		"internal/proc/pdf.slots":      "bounds the extractors of the process, whose memory all sessions share",
 		"internal/disk.workDirs":       "shares a descriptor between all sessions of the process in one directory",
+		"tool.schemas":                 "shares schemas that follow from their keys between all sessions of the process",
 		"tool/family.schemas":          "shares texts that follow from their keys between all sessions of the process",
 		"internal/proc.host":           "the process has one subreaper and one self: facts of the process, not of a package",
 	}

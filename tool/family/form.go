@@ -52,7 +52,7 @@ func (f *form) spec(of tool.Spec) tool.Spec {
 	if f.description != nil {
 		of.Description = f.description(of.Description)
 	}
-	of.Schema = schemas.of(f.name+" "+f.tool, of.Schema, func() []byte { return f.schemaOf(of.Schema) })
+	of.Schema = shared(f.name+" "+f.tool, of.Schema, func() []byte { return f.schemaOf(of.Schema) })
 	return of
 }
 

@@ -59,7 +59,7 @@ func New(f Family, offer Offer, set *tool.Set) *View {
 // because every session pays for them.
 func (f Family) brief(spec tool.Spec) tool.Spec {
 	if f != None {
-		spec.Schema = schemas.of("", spec.Schema, func() []byte { return briefSchema(spec.Schema) })
+		spec.Schema = shared("", spec.Schema, func() []byte { return briefSchema(spec.Schema) })
 	}
 	return spec
 }
