@@ -507,3 +507,23 @@ func TestUnreadablePluginsDeny(t *testing.T) {
 		t.Errorf("without hooks: %q", got)
 	}
 }
+
+// Settings of other sessions, which have the same built-in providers, are not changed.
+func TestProvidersOfOneSessionDoNotChangeOthers(t *testing.T) {
+	w := newWorld(t)
+	before := w.load().Providers
+	address := before["openai"].BaseURL
+	w.user("[providers.openai]\nbase_url = 'https://gateway.example/v1'")
+	w.env["ANTHROPIC_AUTH_TOKEN"] = "a token of the user"
+	if got := w.load().Providers; got["openai"].BaseURL == address || got["anthropic"].Headers == nil {
+		t.Errorf("the settings have no effect: %+v", got)
+	}
+	w.user("")
+	delete(w.env, "ANTHROPIC_AUTH_TOKEN")
+	sessions := map[string]map[string]config.Provider{"an open": before, "a new": w.load().Providers}
+	for name, providers := range sessions {
+		if providers["openai"].BaseURL != address || providers["anthropic"].Headers != nil {
+			t.Errorf("%s session has the settings of another one: %+v", name, providers)
+		}
+	}
+}

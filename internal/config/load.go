@@ -266,7 +266,7 @@ func (l *loader) environment() error {
 		}
 		p := l.Providers[name]
 		p.BaseURL, p.BaseURLOrigin = base, Origin{Kind: Env, Where: variable}
-		l.Providers[name] = p
+		l.setProvider(name, p)
 	}
 	if err := l.bearer("anthropic", "ANTHROPIC_AUTH_TOKEN"); err != nil {
 		errs = append(errs, err)
@@ -304,7 +304,7 @@ func (l *loader) bearer(name, variable string) error {
 	}
 	p.Headers["Authorization"] = "Bearer " + token
 	p.secrets, p.vars, p.bearer = append(slices.Clone(p.secrets), token), append(slices.Clone(p.vars), variable), true
-	l.Providers[name] = p
+	l.setProvider(name, p)
 	return nil
 }
 

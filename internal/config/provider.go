@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -70,7 +71,8 @@ type Provider struct {
 	vars     []string // variables that Headers and Query refer to
 }
 
-func builtin() map[string]Provider {
+// builtin returns the built-in providers. All settings share the map, so nobody must change it.
+var builtin = sync.OnceValue(func() map[string]Provider {
 	list := []Provider{
 		{
 			Name: "openai", Wire: WireOpenAI, BaseURL: "https://api.openai.com/v1",
@@ -92,6 +94,12 @@ func builtin() map[string]Provider {
 		all[p.Name] = p
 	}
 	return all
+})
+
+// setProvider sets a provider of the settings, in a map of their own.
+func (l *loader) setProvider(name string, p Provider) {
+	l.Providers = maps.Clone(l.Providers)
+	l.Providers[name] = p
 }
 
 // Makes reports whether the provider's server belongs to the models' maker: a built-in
@@ -158,7 +166,7 @@ func (l *loader) provider(t *table, name string) {
 	if p.Wire == "" && !t.isSet("preset") {
 		t.missing("wire", fmt.Errorf("is missing: openai, anthropic, gemini or chat"))
 	}
-	l.Providers[name] = p
+	l.setProvider(name, p)
 }
 
 // pairs reads a table of strings and replaces ${NAME} by variables.
