@@ -6,15 +6,23 @@ import (
 )
 
 // Environment splits an environment into the variables of commands and the names of
-// withheld variables: secrets that pass does not list.
+// withheld variables: secrets that pass does not list. If no variable is withheld, env is environ itself,
+// which sessions share.
 func Environment(environ []string, secret func(name, value string) bool, pass []string) (env, withheld []string) {
-	for _, entry := range environ {
+	isWithheld := func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
-		if name != "" && secret(name, value) && !slices.Contains(pass, name) {
+		return name != "" && secret(name, value) && !slices.Contains(pass, name)
+	}
+	if !slices.ContainsFunc(environ, isWithheld) {
+		return slices.Clip(environ), nil
+	}
+	for _, entry := range environ {
+		if isWithheld(entry) {
+			name, _, _ := strings.Cut(entry, "=")
 			withheld = append(withheld, name)
-			continue
+		} else {
+			env = append(env, entry)
 		}
-		env = append(env, entry)
 	}
 	slices.Sort(withheld)
 	return env, withheld

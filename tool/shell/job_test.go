@@ -221,6 +221,22 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// Sessions share an environment without secrets, and none changes it for the others.
+func TestEnvironmentWithoutSecretsIsShared(t *testing.T) {
+	environ := make([]string, 1, 8)
+	environ[0] = "PATH=/bin"
+	none := func(string, string) bool { return false }
+	first, _ := Environment(environ, none, nil)
+	second, _ := Environment(environ, none, nil)
+	if &first[0] != &second[0] {
+		t.Error("two sessions have an environment each")
+	}
+	a, b := append(first, "A=1"), append(second, "B=2")
+	if a[1] != "A=1" || b[1] != "B=2" || len(environ) != 1 {
+		t.Errorf("one session changed another one: %q and %q", a, b)
+	}
+}
+
 // A call with yield_ms returns its output if the command exits in time, and makes the
 // command a job otherwise.
 func TestYield(t *testing.T) {
