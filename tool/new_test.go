@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,4 +119,22 @@ func TestEqualSchemasAreShared(t *testing.T) {
 	if err := mine.Check([]byte(`{"mine":"text"}`)); err != nil {
 		t.Error(err)
 	}
+}
+
+// Calls of several sessions check their arguments at the same time, with one schema.
+func TestSharedSchemaChecksCallsOfSeveralSessions(t *testing.T) {
+	const schema = `{"type":"object","properties":{"at_once":{"type":"integer"}},"required":["at_once"]}`
+	var sessions sync.WaitGroup
+	for range 8 {
+		sessions.Go(func() {
+			s := tool.NewSchema([]byte(schema))
+			if err := s.Check([]byte(`{"at_once":1}`)); err != nil {
+				t.Error(err)
+			}
+			if err := s.Check([]byte(`{"at_once":"now"}`)); err == nil {
+				t.Error("accepted a text as an integer")
+			}
+		})
+	}
+	sessions.Wait()
 }
