@@ -3,16 +3,17 @@
 package assemble
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -28,6 +29,25 @@ var everyday = []string{
 	"fetch --all", "pull", "push", "push origin HEAD:refs/heads/x", "rebase --continue", "rebase -i HEAD~1", "submodule update --init", "submodule foreach true",
 	"cherry-pick HEAD", "gc", "status --short", "ls-files", "st", "co",
 }
+
+// everydayScript runs the commands until one of them runs a planted program. It leaves out what
+// cannot run one: commands that git refuses where it finds no work tree, and git's submodule,
+// a slow shell script, where there is none.
+const everydayScript = `
+run() { "$@" </dev/null; [ ! -s "$RAN" ] || exit 0; }
+submodules() { [ -e .gitmodules ] || git ls-files -s | grep -q ^160000; }
+git rev-parse --show-toplevel >/dev/null 2>&1 && tree=yes
+while read -r command; do
+  set -- $command
+  case $1 in
+    log | show | branch | tag | worktree | gc | ls-files | st | co) run git "$@" ;;
+    fetch | push) run timeout 5 git "$@" ;; # ssh can ask the terminal
+    pull) [ -z "$tree" ] || run timeout 5 git "$@" ;;
+    submodule) [ -z "$tree" ] || ! submodules || run timeout 5 git "$@" ;;
+    *) [ -z "$tree" ] || run git "$@" ;;
+  esac
+done <<<"$EVERYDAY"
+`
 
 // planting is an attempt of a sandboxed command to make git run $EVIL later.
 type planting struct {
@@ -451,12 +471,14 @@ func TestSandboxedCommandPlantsNothingForGit(t *testing.T) {
 		every = *plantAsRoot
 		t.Run("ordinary user", asOrdinaryUser)
 	}
+	template := newUser(t)
 	for n, p := range plantings {
 		if n%every != 0 {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			u := newUser(t)
+			t.Parallel()
+			u := template.copy(t)
 			u.git(t, u.work, p.before)
 			a := u.agent(t, p.script)
 			output := outputs(t, a)[0].Content().Output
@@ -496,18 +518,24 @@ func asOrdinaryUser(t *testing.T) {
 
 // The planted programs run without a sandbox: the oracle detects them.
 func TestPlantingsAreReal(t *testing.T) {
-	held := 0
-	for _, p := range plantings {
-		u := newUser(t)
-		u.git(t, u.work, p.before)
-		u.git(t, u.work, p.script)
-		if u.everyday(t) == "" {
-			held++
-			t.Logf("git itself holds: %s", p.name)
+	template := newUser(t)
+	var held atomic.Int64
+	t.Run("without a sandbox", func(t *testing.T) {
+		for _, p := range plantings {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				u := template.copy(t)
+				u.git(t, u.work, p.before)
+				u.git(t, u.work, p.script)
+				if u.everyday(t) == "" {
+					held.Add(1)
+					t.Log("git itself holds")
+				}
+			})
 		}
-	}
-	if held > len(plantings)/4 {
-		t.Errorf("%d of %d do nothing", held, len(plantings))
+	})
+	if n := int(held.Load()); n > len(plantings)/4 {
+		t.Errorf("%d of %d do nothing", n, len(plantings))
 	}
 }
 
@@ -517,46 +545,44 @@ type user struct {
 	env                   []string
 }
 
+// userAt returns the user whose home is a folder.
+func userAt(home string) *user {
+	u := &user{home: home, work: filepath.Join(home, "work"), ran: filepath.Join(home, "ran")}
+	u.evil = filepath.Join(u.work, "evil")
+	u.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "EVIL=" + u.evil, "RAN=" + u.ran, "EDITOR=true", "PAGER=cat", "TERM=dumb",
+	}
+	return u
+}
+
 func newUser(t *testing.T) *user {
 	t.Helper()
-	u := &user{home: t.TempDir()}
-	u.work, u.evil, u.ran = filepath.Join(
-		u.home,
-		"work",
-	), filepath.Join(
-		u.home,
-		"work",
-		"evil",
-	), filepath.Join(
-		u.home,
-		"ran",
-	)
-	u.env = []string{
-		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + u.home,
-		"EVIL=" + u.evil,
-		"EDITOR=true",
-		"PAGER=cat",
-		"TERM=dumb",
-	}
+	u := userAt(t.TempDir())
 	if err := os.Mkdir(u.work, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for path, content := range map[string]string{
 		filepath.Join(u.home, ".gitconfig"): "[user]\nname = n\nemail = e@example.com\n[init]\ndefaultBranch = main\n[safe]\ndirectory = *\n",
 		filepath.Join(u.work, "file"):       "content\n",
-		u.evil:                              "#!/bin/sh\necho \"$0 in $PWD\" >>" + u.ran + "\n[ -z \"$1\" ] || cat \"$1\" 2>/dev/null\nexit 0\n",
+		u.evil:                              "#!/bin/sh\necho \"$0 in $PWD\" >>\"$RAN\"\n[ -z \"$1\" ] || cat \"$1\" 2>/dev/null\nexit 0\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u.git(
-		t,
-		u.home,
-		"git init -q up; git -C up commit -q --allow-empty -m up; cd work; git init -q; git add .; git commit -qm one; git commit -q --allow-empty -m two",
-	)
+	u.git(t, u.home, "git init -q up; git -C up commit -q --allow-empty -m up; "+
+		"cd work; git init -q; git add .; git commit -qm one; git commit -q --allow-empty -m two")
 	return u
+}
+
+// copy returns a user with a copy of the files.
+func (u *user) copy(t *testing.T) *user {
+	t.Helper()
+	c := userAt(t.TempDir())
+	if err := os.CopyFS(c.home, os.DirFS(u.home)); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // git runs a script as the user.
@@ -564,7 +590,7 @@ func (u *user) git(t *testing.T, dir, script string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir, cmd.Env = dir, append(slices.Clone(u.env), "TMPDIR="+t.TempDir())
-	if out, err := cmd.CombinedOutput(); err != nil && t.Name() != "TestPlantingsAreReal" {
+	if out, err := cmd.CombinedOutput(); err != nil && !strings.HasPrefix(t.Name(), "TestPlantingsAreReal") {
 		t.Fatalf("%s: %v: %s", script, err, out)
 	}
 }
@@ -616,18 +642,11 @@ func (u *user) everyday(t *testing.T) string {
 		}
 		return nil
 	})
-	var script strings.Builder
-	for _, command := range everyday {
-		script.WriteString("timeout 5 git " + command + " </dev/null\n")
-	}
 	for _, dir := range slices.Backward(u.found(t, dirs)) { // before the user's commands in the parent
-		var out bytes.Buffer
 		p, err := proc.Start(t.Context(), proc.Spec{
-			Argv: []string{
-				"bash",
-				"-c",
-				script.String(),
-			}, Dir: dir, Env: u.env, Stdout: &out, Marker: "everyday", Terminal: &proc.Size{Rows: 5, Cols: 80},
+			Argv: []string{"bash", "-c", everydayScript}, Dir: dir, Stdout: io.Discard, Marker: u.home,
+			Env:      append(slices.Clone(u.env), "EVERYDAY="+strings.Join(everyday, "\n")),
+			Terminal: &proc.Size{Rows: 5, Cols: 80},
 		})
 		if err != nil {
 			t.Logf("in %s: %v", dir, err)
