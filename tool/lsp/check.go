@@ -77,7 +77,7 @@ func (s *server) checks(ctx context.Context, edits []Edit) (isComplete bool, err
 		if err != nil {
 			return false, err
 		}
-		if changed {
+		if changed || s.conn.found.isStale(uri) {
 			wanted[uri] = s.texts[uri].version
 		}
 		open = append(open, uri)
@@ -169,7 +169,8 @@ func (s *server) put(ctx context.Context, path string, content []byte) (changed 
 	if open && now.sum == sum {
 		return false, nil
 	}
-	next := text{now.version + 1, sum}
+	s.count++ // not anew for a file that is opened again: publications about it as it was are stale
+	next := text{version: s.count, sum: sum, hasEarlier: open}
 	valid := strings.ToValidUTF8(string(content), "\uFFFD")
 	method, params := "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": uri, "languageId": s.language.id(path), "version": next.version, "text": valid,
@@ -180,6 +181,7 @@ func (s *server) put(ctx context.Context, path string, content []byte) (changed 
 			"contentChanges": []any{map[string]string{"text": valid}},
 		}
 	}
+	s.conn.found.opened(uri, next.version)
 	if err := s.conn.notify(ctx, method, params); err != nil {
 		return false, err
 	}
@@ -193,6 +195,7 @@ func (s *server) close(ctx context.Context, uri string) error {
 		return nil
 	}
 	delete(s.texts, uri)
+	s.conn.found.closed(uri)
 	return s.conn.notify(
 		ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]string{"uri": uri}},
 	)
@@ -300,7 +303,16 @@ func (s *server) note(found []finding, edits []Edit) string {
 	if more := len(fresh) - maxReported; more > 0 {
 		fmt.Fprintf(&out, "\nand %d more", more)
 	}
+	if slices.ContainsFunc(fresh, s.isDoubtful) {
+		out.WriteString("\nit does not name the version of the text: errors of a changed file can be from before the edit")
+	}
 	return out.String()
+}
+
+// isDoubtful reports whether an error can be about an earlier text of its file.
+func (s *server) isDoubtful(f finding) bool {
+	uri := uriOf(f.path)
+	return s.texts[uri].hasEarlier && !s.conn.found.hasVersion(uri)
 }
 
 // shown returns a path as the model names it, clipped.

@@ -18,7 +18,7 @@ const fakeMode = "SETTLE_TEST_LSP"
 // "ERROR text" is an error, and "BREAKS path" is an error in another file.
 type fake struct {
 	mode  string
-	texts map[string]document // in the mode "gopls"
+	texts map[string]document
 
 	mu     sync.Mutex // guards the output and the fields below
 	loaded map[string]bool
@@ -221,13 +221,19 @@ func (f *fake) receive(m message) {
 	case "workspace/didChangeWatchedFiles":
 		fmt.Fprintln(os.Stderr, "events:", string(m.Params.Events))
 	case "textDocument/didOpen":
+		f.texts[d.URI] = document{d.Text, d.Version}
 		f.publish(d.URI, d.Text, d.Version)
 	case "textDocument/didChange":
 		if f.mode == "dies" {
 			fmt.Fprintln(os.Stderr, "panic: nil map")
 			os.Exit(2)
 		}
+		before := f.texts[d.URI]
+		f.texts[d.URI] = document{m.Params.Changes[0].Text, d.Version}
 		f.publish(d.URI, m.Params.Changes[0].Text, d.Version)
+		if f.mode == "late" {
+			f.publish(d.URI, before.text, before.version)
+		}
 	case "textDocument/definition":
 		if f.mode == "never answers" {
 			return

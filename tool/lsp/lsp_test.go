@@ -108,14 +108,17 @@ func want(t *testing.T, what, want, got string) {
 func TestCheckReportsNewErrors(t *testing.T) {
 	for _, mode := range []string{"ok", "no versions"} {
 		t.Run(mode, func(t *testing.T) {
-			s := open(t, mode, patience)
+			s, doubt := open(t, mode, patience), ""
+			if mode == "no versions" {
+				doubt = "\nit does not name the version of the text: errors of a changed file can be from before the edit"
+			}
 			want(t, "errors from before", "gopls: no new errors (1 from before)",
 				s.edit(t, "a.go", "ERROR old", "WARNING fine\n\nERROR old"))
-			want(t, "a new one", "gopls: 1 new error\na.go:2:3: undefined: x",
+			want(t, "a new one", "gopls: 1 new error\na.go:2:3: undefined: x"+doubt,
 				s.edit(t, "a.go", "", "ERROR old\nERROR undefined: x"))
 			want(t, "it is known", "gopls: no new errors (2 from before)",
 				s.edit(t, "a.go", "", "\n\nERROR undefined: x\nERROR old"))
-			want(t, "a second of its kind", "gopls: 1 new error\na.go:2:3: old",
+			want(t, "a second of its kind", "gopls: 1 new error\na.go:2:3: old"+doubt,
 				s.edit(t, "a.go", "", "ERROR old\nERROR old"))
 			want(t, "in another file", "gopls: 1 new error\nc.go:1:3: broken from elsewhere",
 				s.edit(t, "b.go", "", "BREAKS c.go"))
@@ -308,6 +311,20 @@ func TestCheckEndsWithInterrupt(t *testing.T) {
 	go func() { said <- s.Check(ctx, []lsp.Edit{{Path: filepath.Join(s.dir, "a.go"), After: []byte("x")}}) }()
 	cancel()
 	want(t, "the note", "gopls: the check of the errors was interrupted", <-said)
+}
+
+// A publication about an earlier text that arrives after that of the present one is not used, not
+// for a file that was closed between them either.
+func TestCheckIgnoresPublicationsOfEarlierTexts(t *testing.T) {
+	s := open(t, "late", patience)
+	want(t, "the first edit", "gopls: 1 new error\na.go:1:3: first", s.edit(t, "a.go", "fine", "ERROR first"))
+	want(t, "the mend", "gopls: no new errors", s.edit(t, "a.go", "", "fine"))
+	if err := os.WriteFile(filepath.Join(s.dir, "a.go"), []byte("ERROR from elsewhere"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "another file, after a change of the first from elsewhere", "gopls: no new errors",
+		s.edit(t, "b.go", "fine", "fine\n"))
+	want(t, "again", "gopls: 1 new error\na.go:1:3: second", s.edit(t, "a.go", "", "ERROR second"))
 }
 
 // An answer that came too late is in the next one.

@@ -37,8 +37,9 @@ type published struct {
 
 	mu    sync.Mutex // guards the fields below
 	files map[string]publishedFile
-	count int // publications so far
-	total int // errors of all files
+	least map[string]int // version of each open text, by URI: publications about earlier ones are stale
+	count int            // publications so far
+	total int            // errors of all files
 	cut   bool
 	work  map[string]bool // reported work that has not ended, by its token
 	begun int             // reports of work so far
@@ -46,17 +47,33 @@ type published struct {
 
 type publishedFile struct {
 	errors  []finding
-	version int // of the text; -1 if the server did not say
+	version int // of the text; -1 if the server did not name it
 	at      int // number of the publication
 }
 
 func newPublished(title string) *published {
 	return &published{
-		changed: make(chan struct{}, 1), title: title, files: map[string]publishedFile{}, work: map[string]bool{},
+		changed: make(chan struct{}, 1), title: title, files: map[string]publishedFile{}, least: map[string]int{},
+		work: map[string]bool{},
 	}
 }
 
-// add records a publication. It ignores one for something that is not a file.
+// opened records the version of a text that the server receives next.
+func (p *published) opened(uri string, version int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.least[uri] = version
+}
+
+// closed records that the server reads the file from the disk.
+func (p *published) closed(uri string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.least, uri)
+}
+
+// add records a publication. It ignores one for something that is not a file, and one that names
+// an earlier version of an open text.
 func (p *published) add(d publication) {
 	path := pathOf(d.URI)
 	if path == "" {
@@ -81,6 +98,9 @@ func (p *published) add(d publication) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	uri := uriOf(path) // servers encode some characters in another way
+	if d.Version != nil && f.version < p.least[uri] {
+		return
+	}
 	p.count++
 	f.at = p.count
 	before, known := p.files[uri]
@@ -157,6 +177,22 @@ func (p *published) covers(versions map[string]int, after int) bool {
 		}
 	}
 	return true
+}
+
+// isStale reports whether the errors of a file are about an earlier version of its text.
+func (p *published) isStale(uri string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, known := p.files[uri]
+	return known && f.version >= 0 && f.version < p.least[uri]
+}
+
+// hasVersion reports whether the server named the version of a file's text.
+func (p *published) hasVersion(uri string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, known := p.files[uri]
+	return known && f.version >= 0
 }
 
 // all returns the current errors.

@@ -39,6 +39,7 @@ type server struct {
 	conn  *connection
 	holds func() bool      // reports whether conn can run on under the present rules
 	texts map[string]text  // open documents, by URI
+	count int              // texts sent so far; the last one's version
 	disk  map[string]stamp // files of the last scan
 	known map[errorKey]int // errors that need no report, by key; nil before the first check
 	// undelivered are the edits whose errors the model has not received, by path: their first
@@ -60,6 +61,8 @@ type server struct {
 type text struct {
 	version int
 	sum     [sha256.Size]byte
+	// hasEarlier reports that the server received another text before.
+	hasEarlier bool
 }
 
 // job is work for the owner. It is done even if its caller has gone, unless it is a query.
