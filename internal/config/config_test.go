@@ -499,11 +499,14 @@ func TestUnreadablePluginsDeny(t *testing.T) {
 	}
 	w.write(filepath.Join(data, "plugins", "plugins.json"), "{")
 	if got := refusing(); len(got) != 1 || !strings.Contains(got[0], "plugins.json") ||
-		!strings.HasSuffix(got[0], "is not known: repair or remove the file") {
+		!strings.HasSuffix(got[0], "repair the file, or remove it and add the plugins again: settle plugins add") {
 		t.Errorf("with a damaged list: %q", got)
 	}
+	if got := w.load().Refusals; len(got) != 1 || !strings.Contains(got[0], "plugins.json") {
+		t.Errorf("the reasons for which each call is refused: %q", got)
+	}
 	w.in.Flags["run_hooks"] = "off"
-	if got := refusing(); len(got) > 0 {
+	if got := refusing(); len(got) > 0 || len(w.load().Refusals) > 0 {
 		t.Errorf("without hooks: %q", got)
 	}
 }

@@ -53,6 +53,8 @@ type Resolved struct {
 	// Notes tell the user which values of a project's file were ignored, and how to set
 	// them.
 	Notes []string
+	// Refusals are the notes about reasons for which each call is refused.
+	Refusals []string
 	// UserFile is the path of the user's own file, which need not exist; can be empty.
 	UserFile string
 	// Files are the files that were read.

@@ -25,14 +25,13 @@ const (
 func (l *loader) plugins() {
 	list, err := plugin.NewStore(l.DataDir).List()
 	if err != nil {
-		note := fmt.Sprintf("no plugin is used: %v", err)
-		l.Notes = append(l.Notes, note)
+		why := fmt.Sprintf("%v; repair the file, or remove it and add the plugins again: settle plugins add", err)
+		note := "no plugin is used: " + why
 		if l.RunHooks != HooksOff {
-			l.Hooks = append(l.Hooks, Hook{
-				Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: "the list of plugins"},
-				Broken: note + "; what plugins' blocking hooks would judge is not known: repair or remove the file",
-			})
+			note = "each call is refused, since the blocking hooks of plugins are not known: " + why
+			l.refuse(note, "the list of plugins")
 		}
+		l.Notes = append(l.Notes, note)
 	}
 	l.Plugins = list
 	for n := range list {
@@ -45,7 +44,7 @@ func (l *loader) plugins() {
 		}
 		if p.Problem != "" {
 			if l.RunHooks != HooksOff {
-				l.Hooks = append(l.Hooks, refusals(p)...)
+				l.refusals(p)
 			}
 			continue
 		}
@@ -63,21 +62,28 @@ func (l *loader) plugins() {
 	}
 }
 
-// refusals returns hooks that deny at the events of the blocking hooks of an unusable plugin: a
+// refuse adds a hook that denies each call for a reason.
+func (l *loader) refuse(reason, where string) {
+	l.Refusals = append(l.Refusals, reason)
+	l.Hooks = append(l.Hooks, Hook{Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: where}, Broken: reason})
+}
+
+// refusals adds hooks that deny at the events of the blocking hooks of an unusable plugin: a
 // blocking hook that fails denies. If its hooks are not known, all calls are refused.
-func refusals(p *plugin.Plugin) (list []Hook) {
+func (l *loader) refusals(p *plugin.Plugin) {
+	reason := PluginNote(p) + ", or: settle plugins disable " + p.Name
 	former, isKnown := p.Former()
-	hooks, _ := PluginHooks(&former)
 	if !isKnown {
-		hooks = []Hook{{Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: "plugin " + p.Name}}}
+		l.refuse(reason, "plugin "+p.Name)
+		return
 	}
+	hooks, _ := PluginHooks(&former)
 	for _, h := range hooks {
 		if h.Event.Gate() {
-			h.Plugin, h.Broken = nil, PluginNote(p)+", or: settle plugins disable "+p.Name
-			list = append(list, h)
+			h.Plugin, h.Broken = nil, reason
+			l.Hooks = append(l.Hooks, h)
 		}
 	}
-	return list
 }
 
 // PluginNote returns the reason why a plugin is not used, or a note that its source has changed; ""

@@ -92,6 +92,18 @@ func before(matcher, command string) run.Hook {
 	return run.Hook{Event: event.HookBefore, Matcher: matcher, Command: command, Own: true}
 }
 
+// A broken hook without a command, such as that of a list of plugins, denies for its own reason.
+func TestBrokenHookWithoutCommandDeniesForItsReason(t *testing.T) {
+	b := newBench(t, run.Hook{Event: event.HookBefore, Broken: "no plugin is used: repair the file"})
+	if _, err := b.set.Before(t.Context(), call("shell", `{}`)); err != nil {
+		t.Fatal(err)
+	}
+	got := b.ended()
+	if len(got) != 1 || got[0].Decision != event.Deny || got[0].Reason != "no plugin is used: repair the file" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // Each command prints its own text.
 func TestAnswers(t *testing.T) {
 	specific := func(members string) string {

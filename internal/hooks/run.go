@@ -238,11 +238,11 @@ func (r *execution) end(out response, why error, got Result) response {
 		}
 	}
 	if why != nil {
-		out = response{
-			HookEnded: event.HookEnded{
-				Outcome: event.Failed, Reason: fmt.Sprintf("the hook %q failed: %v", clip(r.hook.line(), 200), why),
-			},
+		reason := why.Error()
+		if line := r.hook.line(); line != "" { // a broken hook can have none
+			reason = fmt.Sprintf("the hook %q failed: %s", clip(line, 200), reason)
 		}
+		out = response{HookEnded: event.HookEnded{Outcome: event.Failed, Reason: reason}}
 		d = &out.HookEnded
 		r.set.Logger.Warn(
 			"a hook failed", "event", r.occasion.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()),

@@ -159,8 +159,13 @@ func (d *doctor) configuration(ctx context.Context) {
 	for _, note := range sources.InstructionNotes() {
 		d.report(limited, "instructions", "%s", note)
 	}
+	for _, reason := range r.Refusals {
+		d.report(failed, "plugins", "%s", reason)
+	}
 	for _, ignored := range r.Notes {
-		d.report(limited, "configuration", "%s", ignored)
+		if !slices.ContainsFunc(r.Refusals, func(reason string) bool { return strings.HasPrefix(reason, ignored) }) {
+			d.report(limited, "configuration", "%s", ignored)
+		}
 	}
 	d.chosenModel(ctx)
 }

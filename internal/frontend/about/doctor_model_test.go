@@ -2,10 +2,12 @@ package about
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,21 @@ func examined(t *testing.T, configuration string, environ map[string]string) (ex
 		t.Fatal(err)
 	}
 	return found, text.String()
+}
+
+// What refuses each call is a failure, with what to do.
+func TestDoctorFailsForUnreadablePlugins(t *testing.T) {
+	data := t.TempDir()
+	file := filepath.Join(data, "plugins", "plugins.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	found, text := examined(t, "", map[string]string{"SETTLE_DATA_DIR": data})
+	at := slices.IndexFunc(found.Checks, func(c check) bool { return c.Check == "plugins" })
+	if at < 0 || found.Checks[at].Finding != failed || !strings.Contains(found.Checks[at].Message, file) ||
+		!strings.Contains(found.Checks[at].Message, "settle plugins add") || found.OK {
+		t.Errorf("got %s", text)
+	}
 }
 
 // The report states the real source of a key: a missing program and an absent variable are no key,
