@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -267,18 +268,25 @@ func newDelete(s *streams, where func() (string, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := make([]string, len(args)) // a wrong name deletes nothing
-			for n, name := range args {
-				if all[n], err = store.ResolveWhole(dataDir, name); err != nil {
-					return failed(fmt.Errorf("%w; nothing was deleted", err))
+			var all []string
+			for _, name := range args { // a wrong name deletes nothing
+				id, wrong := store.ResolveWhole(dataDir, name)
+				switch {
+				case wrong != nil:
+					err = errors.Join(err, fmt.Errorf("cannot delete %q: %w", name, wrong))
+				case !slices.Contains(all, id):
+					all = append(all, id)
 				}
 			}
+			if err != nil {
+				return failed(fmt.Errorf("%w; nothing was deleted", err))
+			}
 			for _, session := range all { // a session in use does not keep the others
-				failed := store.Delete(cmd.Context(), dataDir, session)
-				if failed == nil {
-					_, failed = fmt.Fprintf(s.stdout, "deleted session %s\n", session)
+				kept := store.Delete(cmd.Context(), dataDir, session)
+				if kept == nil {
+					_, kept = fmt.Fprintf(s.stdout, "deleted session %s\n", session)
 				}
-				err = errors.Join(err, failed)
+				err = errors.Join(err, kept)
 			}
 			return failed(err)
 		},
