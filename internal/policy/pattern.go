@@ -12,7 +12,7 @@ import (
 
 // A pattern for commands consists of words. A "*" as a word matches any number of words, at
 // the end also none; in a word it matches any characters; at the end of the last word it
-// also matches all following words.
+// also matches all following words. A "**" there matches any characters only.
 //
 // Patterns are matched with the joined words of a command, with a zero byte after each. A
 // word with wildcards is indefinite: the shell can expand it to any number of words.
@@ -52,7 +52,7 @@ func newCommandPattern(words []string) commandPattern {
 			}
 			continue
 		}
-		if last && strings.HasSuffix(word, "*") {
+		if last && strings.HasSuffix(word, "*") && (!strings.HasSuffix(word, "**") || strings.Trim(word, "*") == "") {
 			exact = anyWords
 		}
 		exact = wild(word) + `\x00` + exact

@@ -76,13 +76,15 @@ func (c toolCall) patternOf(words []effects.Word) string {
 			}
 			return r
 		}, word.Text)
-		switch isLast := i == len(words)-1; {
+		switch {
 		case word.Text == "" || word.Glob,
 			strings.Contains(list[i], "*") && !(isGit && i > 0 && g.isMessage(words[i-1].Text, word.Text)),
-			strings.Trim(list[i], "*") == "",          // any number of words
-			isLast && strings.HasSuffix(list[i], "*"): // any further words
+			strings.Trim(list[i], "*") == "": // any number of words
 			return ""
 		}
+	}
+	if last := &list[len(list)-1]; strings.HasSuffix(*last, "*") {
+		*last += "*" // one would match further words
 	}
 	if dir := path.Dir(list[0]); dir == "/bin" || dir == "/usr/bin" {
 		list[0] = path.Base(list[0])

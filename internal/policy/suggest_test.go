@@ -50,6 +50,10 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 		"git push ../b main":                                      {"git push ../b main"},
 		"cat /etc/hostname && git add -A":                         {"cat /etc/hostname", "git add *"},
 		"git clean -n && git add -A":                              {"git clean -n", "git add *"},
+		"git commit -m 'a\n'":                                     {"git commit -m a**"},
+		"git commit -m 'a\n\nBy: b <c@d>' && git push":            {"git commit -m a**By:*b**c@d**", "git push"},
+		"git commit a.txt -m 'a b*'":                              {"git commit a.txt -m a*b**"},
+		"git tag v1 '--message=a;'":                               {"git tag v1 --message=a**"},
 		"git config user.email x@y":                               {"git config user.email x@y"},
 		"git remote add up https://example.com/x":                 {"git remote add up https://example.com/x"},
 	} {
@@ -66,14 +70,18 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 			}
 		}
 	}
+	_, rules := suggested(t, sandboxed(t, dir, "git commit -m 'a;'", policy.Mode{}).Why)
+	if j := sandboxed(t, dir, "git commit -m 'a;' --amend", policy.Mode{}, rules...); j.Decision == event.Allow {
+		t.Errorf("the rule for a message that ends with a character that rules cannot have allows --amend: %+v", j)
+	}
 	// Where no rule allows the call, none is suggested.
 	for command, mode := range map[string]policy.Mode{
 		"git commit -m x": {Plan: true}, "git add -A": {Permission: event.Deny},
 		// A rule would allow more than the call.
-		"cat /etc/host* && git add -A": {}, "git commit -m 'a\n'": {},
+		"cat /etc/host* && git add -A": {}, "git commit -m ';'": {},
 		"git commit -m ''": {}, "git push origin '*'": {},
 		"git config alias.x '!a b'": {}, "git rm -r 'a*'": {}, "git rebase -x 'a b' main": {}, "git rm *.go": {},
-		"git branch -m 'a b' c": {}, "git commit a.txt -m 'a b*'": {},
+		"git branch -m 'a b' c": {}, "git commit -m x 'a*'": {},
 	} {
 		if j := sandboxed(t, dir, command, mode); j.Decision == event.Allow || strings.Contains(j.Why, "pattern =") {
 			t.Errorf("%s: %+v", command, j)
@@ -87,7 +95,7 @@ func TestSuggestionsAllowNoHarmfulCall(t *testing.T) {
 	dir := newCalmDir(t)
 	git := slices.DeleteFunc(slices.Concat(lines(t, "everyday.txt"), lines(t, "harmful.txt"), []string{
 		"git fetch --depth 1 origin", "git push -o ci.skip origin main",
-		"git clean -n && git add -A", "git commit -m 'a b'",
+		"git clean -n && git add -A", "git commit -m 'a b'", "git commit -m 'a b;'",
 		"git config user.email x", "git reset", "git branch x", "git remote update", "git stash", "git tag v1 -m 'a b'",
 	}), func(line string) bool { return !strings.Contains(line, "git ") })
 	harmful := strings.Split(`git push --force origin main
@@ -100,6 +108,8 @@ git remote add up https://evil.example/x
 git submodule add https://evil.example/x
 git commit --amend --no-edit
 git commit -m 'a b' --amend
+git commit -m 'a b;' --amend
+git commit -m 'a b;' --amend --no-edit
 git clean -fdx
 git reset --hard HEAD~1
 git checkout -f
