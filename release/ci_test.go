@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -34,6 +35,7 @@ type job struct {
 	url, path             string
 	env                   []string
 	installFails          bool   // as the test expects
+	pull                  string // the number of the pull request; empty for an event without one
 	checkout              string // of the action, with the keys that it trusts
 	notes                 chan string
 	outputs, summary, add string
@@ -41,7 +43,7 @@ type job struct {
 
 func newJob(t *testing.T, turns string) *job {
 	t.Helper()
-	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), notes: make(chan string, 9)}
+	j := &job{t: t, work: t.TempDir(), scratch: t.TempDir(), pull: "7", notes: make(chan string, 9)}
 	j.url, j.env = secure(t, http.FileServer(http.Dir(dist(t))))
 	j.model = fakeModel(t, turns)
 	key, err := signing()
@@ -135,7 +137,7 @@ func (j *job) script(dir string, env []string, shell ...string) int {
 
 var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
-// action runs the action with inputs, on pull request 7, and returns how the turn ended.
+// action runs the action with inputs, and returns how the turn or the installation ended.
 func (j *job) action(inputs map[string]string) (code int) {
 	j.t.Helper()
 	raw, err := os.ReadFile("../action.yml")
@@ -152,9 +154,9 @@ func (j *job) action(inputs map[string]string) (code int) {
 	known := map[string]string{
 		"runner.temp":                      j.scratch,
 		"github.token":                     "token",
-		"github.event.pull_request.number": "7",
+		"github.event.pull_request.number": j.pull,
 
-		"github.event.pull_request.head.sha": "abc",
+		"github.event.pull_request.head.sha": "abc", "steps.run.outcome": "skipped",
 	}
 	value := func(text string) string {
 		return expression.ReplaceAllStringFunc(text, func(e string) string {
@@ -182,7 +184,7 @@ func (j *job) action(inputs map[string]string) (code int) {
 		if strings.Contains(s.Run, "${{") || s.Shell != "bash" {
 			j.t.Errorf("%q: what is between ${{ }} becomes a part of the script", s.Name)
 		}
-		if s.Name == "Install settle" && known["inputs.version"] == "" {
+		if s.Name == "Install settle" && known["inputs.version"] == "" || code != 0 && !strings.Contains(s.If, "always()") {
 			continue
 		}
 		env := []string{
@@ -219,12 +221,12 @@ func (j *job) action(inputs map[string]string) (code int) {
 				"bin",
 			)
 		}
-		if s.ID == "run" {
+		switch {
+		case s.ID == "run":
+			code, known["steps.run.outcome"] = got, "of a step that ran"
+		case got != 0 && j.installFails && s.Name == "Install settle":
 			code = got
-		} else if got != 0 {
-			if j.installFails {
-				return got
-			}
+		case got != 0:
 			j.t.Errorf("%q: exit code %d", s.Name, got)
 		}
 	}
@@ -395,18 +397,20 @@ func (j *job) repository() {
 // A review has a comment for each finding of the diff, and always a summary.
 func TestActionReviews(t *testing.T) {
 	for name, c := range map[string]struct {
-		turns, comment string
-		code, api      int
+		turns, base, comment string
+		code, api            int
 	}{
-		"findings": {findings, "settle review, 3 findings: Three problems.", 0, 3},
-		"failure":  {refuses, "settle review failed, and has no findings: ", 1, 0},
-		"prose":    {answers, "settle review failed, and has no findings: the answer is not JSON", 1, 0},
+		"findings": {findings, "", "settle review, 3 findings: Three problems.", 0, 3},
+		"failure":  {refuses, "", "settle review failed, and has no findings: ", 1, 0},
+		"prose":    {answers, "", "settle review failed, and has no findings: the answer is not JSON", 1, 0},
+		"nothing":  {refuses, "HEAD", `nothing to review since "HEAD"`, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, c.turns)
 			j.repository()
+			base := cmp.Or(c.base, "origin/main")
 			code := j.action(map[string]string{
-				"review": "true", "base": "origin/main", "model": "chat/m", "args": "--base-url " + j.model,
+				"review": "true", "base": base, "model": "chat/m", "args": "--base-url " + j.model,
 				"version": version, "install-url": j.url,
 			})
 			comment, api := j.read(filepath.Join(j.scratch, "comment")), j.read(filepath.Join(j.scratch, "api"))
@@ -421,6 +425,30 @@ func TestActionReviews(t *testing.T) {
 				t.Error("a finding was run")
 			}
 		})
+	}
+}
+
+// Where settle was not installed, a review has the reason as its comment, and nothing of an earlier step. Without
+// a pull request, the summary of the job states why there is no comment.
+func TestActionReviewsAlwaysStateReason(t *testing.T) {
+	j := newJob(t, answers)
+	earlier := filepath.Join(j.scratch, "settle", "comments")
+	if err := write(filepath.Join(earlier, "summary.md"), []byte("of an earlier step\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j.installFails = true
+	inputs := map[string]string{"review": "true", "version": "9.9.9", "install-url": j.url}
+	if code := j.action(inputs); code == 0 {
+		t.Error("another version was installed")
+	}
+	const want = "settle review did not start"
+	if got := j.read(filepath.Join(j.scratch, "comment")); !strings.HasPrefix(got, want) {
+		t.Errorf("comment %q", got)
+	}
+	j.pull = ""
+	_ = j.action(inputs)
+	if got := j.read(j.summary); !strings.Contains(got, want) || !strings.Contains(got, "is not about a pull request") {
+		t.Errorf("summary %q", got)
 	}
 }
 
