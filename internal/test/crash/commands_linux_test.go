@@ -21,7 +21,7 @@ import (
 )
 
 // fewKills is how often the tests kill whose rounds take several commands of settle.
-const fewKills = 10
+const fewKills = 6
 
 // tree has the entries of a directory, by path: the kind, the permissions, and the content or the
 // target.

@@ -28,7 +28,7 @@ import (
 
 const (
 	// kills is how often is killed unless CRASHES says otherwise.
-	kills = 50
+	kills = 18
 	// side is how many runs are killed side by side.
 	side = 6
 	// patience bounds the wait for an event. No result is measured against it: a test that passes
