@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-var every = flag.Int("every", 3, "interrupt, crash and panic at one of so many events of the catalogue; 1 is at each")
+var every = flag.Int("every", 7, "interrupt, crash and panic at one of so many events of the catalogue; 1 is at each")
 
 // turns are the catalogue's, by name.
 func turns(t *testing.T) map[string]Script {
