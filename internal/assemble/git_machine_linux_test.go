@@ -550,7 +550,8 @@ func userAt(home string) *user {
 	u := &user{home: home, work: filepath.Join(home, "work"), ran: filepath.Join(home, "ran")}
 	u.evil = filepath.Join(u.work, "evil")
 	u.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "EVIL=" + u.evil, "RAN=" + u.ran, "EDITOR=true", "PAGER=cat", "TERM=dumb",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "EVIL=" + u.evil, "RAN=" + u.ran,
+		"EDITOR=true", "PAGER=cat", "TERM=dumb",
 	}
 	return u
 }
@@ -562,9 +563,11 @@ func newUser(t *testing.T) *user {
 		t.Fatal(err)
 	}
 	for path, content := range map[string]string{
-		filepath.Join(u.home, ".gitconfig"): "[user]\nname = n\nemail = e@example.com\n[init]\ndefaultBranch = main\n[safe]\ndirectory = *\n",
-		filepath.Join(u.work, "file"):       "content\n",
-		u.evil:                              "#!/bin/sh\necho \"$0 in $PWD\" >>\"$RAN\"\n[ -z \"$1\" ] || cat \"$1\" 2>/dev/null\nexit 0\n",
+		filepath.Join(u.home, ".gitconfig"): "[user]\nname = n\nemail = e@example.com\n" +
+			"[init]\ndefaultBranch = main\n[safe]\ndirectory = *\n",
+		filepath.Join(u.work, "file"): "content\n",
+		u.evil: "#!/bin/sh\necho \"$0 in $PWD\" >>\"$RAN\"\n" +
+			"[ -z \"$1\" ] || cat \"$1\" 2>/dev/null\nexit 0\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,9 @@ func (l *loader) plugins() {
 // refuse adds a hook that denies each call for a reason.
 func (l *loader) refuse(reason, where string) {
 	l.Refusals = append(l.Refusals, reason)
-	l.Hooks = append(l.Hooks, Hook{Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: where}, Broken: reason})
+	l.Hooks = append(l.Hooks, Hook{
+		Event: event.HookBefore, Origin: Origin{Kind: Plugin, Where: where}, Broken: reason,
+	})
 }
 
 // refusals adds hooks that deny at the events of the blocking hooks of an unusable plugin: a

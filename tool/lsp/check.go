@@ -304,7 +304,7 @@ func (s *server) note(found []finding, edits []Edit) string {
 		fmt.Fprintf(&out, "\nand %d more", more)
 	}
 	if slices.ContainsFunc(fresh, s.isDoubtful) {
-		out.WriteString("\nit does not name the version of the text: errors of a changed file can be from before the edit")
+		out.WriteString("\nit does not name versions of a text: errors of a changed file can be from before the edit")
 	}
 	return out.String()
 }

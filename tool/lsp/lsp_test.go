@@ -110,7 +110,7 @@ func TestCheckReportsNewErrors(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			s, doubt := open(t, mode, patience), ""
 			if mode == "no versions" {
-				doubt = "\nit does not name the version of the text: errors of a changed file can be from before the edit"
+				doubt = "\nit does not name versions of a text: errors of a changed file can be from before the edit"
 			}
 			want(t, "errors from before", "gopls: no new errors (1 from before)",
 				s.edit(t, "a.go", "ERROR old", "WARNING fine\n\nERROR old"))
