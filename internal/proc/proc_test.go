@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,6 +311,21 @@ func TestTerminal(t *testing.T) {
 	out.await(t, "got word\r\n")
 	p.End(t.Context(), 0)
 	done(t, p)
+}
+
+// Run returns after the work at the end of its command.
+func TestRunAwaitsConclusion(t *testing.T) {
+	for range 50 {
+		var concluded atomic.Bool
+		c := Command{Argv: []string{"/bin/sh", "-c", "exit 0"}}
+		c.Starter = func(ctx context.Context, spec Spec) (*Process, error) {
+			spec.Ended = func() { concluded.Store(true) }
+			return Start(ctx, spec)
+		}
+		if _, err := Run(t.Context(), c); err != nil || !concluded.Load() {
+			t.Fatalf("got %v, concluded: %t", err, concluded.Load())
+		}
+	}
 }
 
 func TestRun(t *testing.T) {

@@ -27,6 +27,7 @@ type Process struct {
 	exit         Exit
 	rest         []event.Process
 	done         chan struct{}
+	concluded    chan struct{} // nil without Spec.Ended
 	survivors    []event.Process
 	endRequested bool // another process asked the supervisor to end the command
 
@@ -86,6 +87,14 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %q: %w", spec.Argv[0], err)
 	}
+	if spec.Ended != nil {
+		p.concluded = make(chan struct{})
+		go func() { // ends after the last process; callers wait for Concluded
+			defer close(p.concluded)
+			<-p.done
+			spec.Ended()
+		}()
+	}
 	return p, nil
 }
 
@@ -108,6 +117,27 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Done is closed when no process of the command is left that settle may end and all output is
 // delivered, or when the command was released.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Concluded is closed when Done is closed and Spec.Ended has returned.
+func (p *Process) Concluded() <-chan struct{} {
+	if p.concluded == nil {
+		return p.done
+	}
+	return p.concluded
+}
+
+// LeftNothing reports whether the command has exited and no process of it runs on, so that Done is
+// closed or is about to be closed.
+func (p *Process) LeftNothing() bool {
+	select {
+	case <-p.done:
+		return true
+	case <-p.exited:
+		return len(p.rest) == 0
+	default:
+		return false
+	}
+}
 
 // Exit is the exit of the command; valid once Exited is closed.
 func (p *Process) Exit() Exit { return p.exit }

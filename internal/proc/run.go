@@ -101,6 +101,11 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultGrace+stopTimeout)
 	defer cancel()
 	left := p.End(last, cmp.Or(c.Grace, DefaultGrace))
+	select { // what follows the command can depend on what a Starter does at its end
+	case <-p.Concluded():
+	case <-last.Done():
+	case <-ctx.Done():
+	}
 	out := Output{
 		Exit:      p.exitNow(),
 		Survivors: left,

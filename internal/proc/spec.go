@@ -79,6 +79,8 @@ type Spec struct {
 	// ProxyListener receives the listening socket of the proxy in a command's own network. It is
 	// called once, before Start returns.
 	ProxyListener func(*os.File)
+	// Ended, if set, is called once after Done is closed. Concluded is closed when it has returned.
+	Ended func()
 }
 
 // MarkerName is the variable that has the marker in the environment of each command.
