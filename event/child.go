@@ -32,7 +32,8 @@ type JobEnded struct {
 	Cause     *Cause    `json:"cause,omitempty"`
 	Survivors []Process `json:"survivors,omitempty"`
 	// Quarantined has parts of git repositories that the sandboxed job left and that
-	// settle moved aside, with the reasons, and the places that settle could not check.
+	// settle moved aside, with the reasons, protected files that settle put back after the job, and
+	// the places that settle could not check.
 	Quarantined []string `json:"quarantined,omitempty"`
 }
 

@@ -20,7 +20,8 @@ const maxDenied = 5
 
 // Denials is the name of the call that finds denials of the sandbox in a command's output: the
 // kernel reports denials only to the command. Its arguments are an [Output], its answer is a
-// [Denial].
+// [Denial]. If the command has ended and left no processes, the answer comes after the end of its
+// guard. The guards of other commands do not delay it.
 const Denials = "denials"
 
 // Output is the output of a sandboxed command, with its sandbox.
@@ -60,17 +61,9 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 	if err := json.Unmarshal(r.Args, &out); err != nil {
 		return nil, fmt.Errorf("cannot read the arguments: %w", err)
 	}
-	dir, err := Command{Dir: r.Dir, Workdir: out.Workdir}.dir()
-	if err != nil || l.Sandbox == nil {
-		return json.Marshal(Denial{})
-	}
-	policy, _, err := l.Sandbox(Confined{out.Sandbox, out.Secrets, dir})
-	if err != nil {
-		return nil, err
-	}
-	list, suspect := refusals(policy, dir, out)
-	d := Denial{Named: list}
+	d := Denial{}
 	known := l.sandboxed.of(r.Call)
+	known.awaitEnd(ctx) // its guard names what it finds at the end, and the next call starts without it
 	if known.guard != nil {
 		d.Restored, d.Unrestored = known.guard.restore()
 	}
@@ -79,6 +72,16 @@ func (l *Local) denials(ctx context.Context, r Request) (json.RawMessage, error)
 			d.Quarantined = append(d.Quarantined, found.String())
 		}
 	}
+	dir, err := Command{Dir: r.Dir, Workdir: out.Workdir}.dir()
+	if err != nil || l.Sandbox == nil { // a command can have removed its directory
+		return json.Marshal(d)
+	}
+	policy, _, err := l.Sandbox(Confined{out.Sandbox, out.Secrets, dir})
+	if err != nil {
+		return json.Marshal(d) // what the guard did is not done again
+	}
+	list, suspect := refusals(policy, dir, out)
+	d.Named = list
 	d.Git = slices.ContainsFunc(list, func(what string) bool { return strings.Contains(what, "/.git/") })
 	for _, r := range known.refused() {
 		if len(d.Named) < maxDenied {

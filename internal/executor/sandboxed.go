@@ -32,6 +32,7 @@ type sandboxedCall struct {
 	proxy        *egress.Proxy
 	guard        *guard
 	repositories *Repositories
+	process      *proc.Process // nil before the start
 }
 
 // end is called when all processes of the command have ended.
@@ -44,6 +45,18 @@ func (w sandboxedCall) end() {
 	}
 	if w.proxy != nil {
 		w.proxy.Close()
+	}
+}
+
+// awaitEnd waits until end has returned, or ctx ends. If processes of the command run on, it returns
+// at once.
+func (w sandboxedCall) awaitEnd(ctx context.Context) {
+	if w.process == nil || !w.process.LeftNothing() {
+		return
+	}
+	select {
+	case <-w.process.Concluded():
+	case <-ctx.Done():
 	}
 }
 
@@ -144,19 +157,14 @@ func (l *Local) startSandboxed(
 			return nil, fmt.Errorf("cannot confine the command: %w", err)
 		}
 	}
+	spec.Ended = w.end
 	p, err := proc.Start(ctx, spec)
 	if err != nil {
 		w.end()
 		return nil, err
 	}
-	if w == (sandboxedCall{}) {
-		return p, nil
-	}
+	w.process = p
 	l.sandboxed.add(call, w)
-	go func() { // the caller waits for Done
-		<-p.Done()
-		w.end()
-	}()
 	return p, nil
 }
 

@@ -29,9 +29,9 @@ type Jobs struct {
 	running map[*proc.Process]bool // all processes that have not ended
 	jobs    []*job                 // in the order of their start
 	local   int                    // number of ids without a Registry
-	// quarantined are the paths of jobs that were moved aside, until a call reports them.
-	quarantined []string
-	tending     sync.WaitGroup // running starts, and goroutines that wait for a Done
+	// guarded has what was moved aside and put back at the ends of jobs, until a call reports it.
+	guarded executor.Denial
+	tending sync.WaitGroup // running starts, and goroutines that wait for a Done
 }
 
 // NewJobs returns the keeper of a session's processes. The caller must call Close.
@@ -136,10 +136,20 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 	end := j.outcome(b)
 	if b.run.call.Sandbox == event.Workspace {
 		asking, enough := context.WithTimeout(ctx, askTimeout)
-		end.Quarantined = b.run.denial(asking, executor.Output{}).Quarantined
+		d := b.run.denial(asking, executor.Output{})
 		enough()
+		end.Quarantined = d.Quarantined
+		for _, path := range d.Restored {
+			end.Quarantined = append(end.Quarantined,
+				path+": it was changed while the job ran, and settle put it back; the changed one is beside it")
+		}
+		for _, path := range d.Unrestored {
+			end.Quarantined = append(end.Quarantined, path+": it was changed while the job ran, and is not put back")
+		}
 		j.mu.Lock()
-		j.quarantined = append(j.quarantined, end.Quarantined...)
+		j.guarded.Quarantined = append(j.guarded.Quarantined, d.Quarantined...)
+		j.guarded.Restored = append(j.guarded.Restored, d.Restored...)
+		j.guarded.Unrestored = append(j.guarded.Unrestored, d.Unrestored...)
 		j.mu.Unlock()
 	}
 	if j.config.Registry != nil {
@@ -152,13 +162,13 @@ func (j *Jobs) conclude(ctx context.Context, b *job) {
 	close(b.ended)
 }
 
-// takeQuarantined returns the paths of jobs that were moved aside, once.
-func (j *Jobs) takeQuarantined() []string {
+// takeGuarded returns what was moved aside and put back at the ends of jobs, once.
+func (j *Jobs) takeGuarded() executor.Denial {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	list := j.quarantined
-	j.quarantined = nil
-	return list
+	d := j.guarded
+	j.guarded = executor.Denial{}
+	return d
 }
 
 func (j *Jobs) outcome(b *job) event.JobEnded {

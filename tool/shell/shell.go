@@ -127,6 +127,14 @@ func (r *run) end(ctx context.Context) []event.Process {
 func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 	result := r.result()
 	result.Failed = !exit.OK()
+	rest := r.process.Rest()
+	job, err := Job{}, error(nil)
+	if !exit.Lost && len(rest) > 0 {
+		job, err = r.jobs.adopt(ctx, r, rest)
+	}
+	if exit.Lost || err != nil {
+		result.Survivors = r.end(ctx) // before the report about the sandbox
+	}
 	denied := r.denied(ctx, result)
 	if why := r.process.Lost(); exit.Lost && why != "" {
 		result.Output = paragraph(result.Output, fmt.Sprintf("[the outcome of the command is unknown: %s]", why))
@@ -137,25 +145,18 @@ func (r *run) exited(ctx context.Context, exit proc.Exit) (tool.Result, error) {
 		result.Output = paragraph(result.Output, denied)
 	}
 	if exit.Lost {
-		result.Survivors = r.end(ctx) // processes that are already ending
 		result.Unknown = r.process.Lost() != ""
 		return result, nil
 	}
 	result.ExitCode = &exit.Code
-	rest := r.process.Rest()
-	if len(rest) == 0 {
-		return result, nil
-	}
-	job, err := r.jobs.adopt(ctx, r, rest)
-	if err != nil {
-		survivors := r.end(ctx)
-		result.Survivors = survivors
+	switch {
+	case err != nil:
 		result.Output = paragraph(result.Output,
 			fmt.Sprintf("[the processes that it left running were ended: %v]", err))
-		return result, nil
+	case job.ID != "":
+		result.Jobs = []string{job.ID}
+		result.Output = paragraph(result.Output, fmt.Sprintf("[job %s runs on: %s]", job.ID, names(rest)))
 	}
-	result.Jobs = []string{job.ID}
-	result.Output = paragraph(result.Output, fmt.Sprintf("[job %s runs on: %s]", job.ID, names(rest)))
 	return result, nil
 }
 
@@ -171,15 +172,40 @@ func (r *run) denied(ctx context.Context, result tool.Result) string {
 		}
 	}
 	d := r.denial(ctx, executor.Output{Text: text, Completed: !result.Failed})
-	var notes []string
-	if quarantined := quarantined(append(r.jobs.takeQuarantined(), d.Quarantined...)); quarantined != "" {
-		r.call.Notice(quarantined)
-		notes = append(notes, quarantined)
-	}
+	notes := r.guarded(d)
 	if denied := r.refusal(d); denied != "" {
 		notes = append(notes, denied)
 	}
 	return strings.Join(notes, "\n")
+}
+
+// guarded describes what settle moved aside and put back, for this command and for jobs that have
+// ended since the last report.
+func (r *run) guarded(d executor.Denial) (notes []string) {
+	jobs := r.jobs.takeGuarded()
+	if quarantined := quarantined(append(jobs.Quarantined, d.Quarantined...)); quarantined != "" {
+		r.call.Notice(quarantined)
+		notes = append(notes, quarantined)
+	}
+	jobs.Restored = append(jobs.Restored, d.Restored...)
+	jobs.Unrestored = append(jobs.Unrestored, d.Unrestored...)
+	if restored := restored(jobs); restored != "" {
+		notes = append(notes, restored)
+	}
+	return notes
+}
+
+// restored describes the protected files that the guard of a command put back, or could not.
+func restored(d executor.Denial) (text string) {
+	if len(d.Restored) > 0 {
+		text = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") +
+			"; the changed one (by the command, or by you) is beside it, as *.settle-changed]"
+	}
+	if len(d.Unrestored) > 0 {
+		text += "[the sandbox could not put back what commands may not change: " +
+			strings.Join(d.Unrestored, ", ") + "; look at it before another program obeys it]"
+	}
+	return text
 }
 
 // quarantined describes the paths that settle moved aside, and the paths that it could not
@@ -221,22 +247,14 @@ func (r *run) denial(ctx context.Context, output executor.Output) (d executor.De
 
 // refusal describes the denials of the sandbox.
 func (r *run) refusal(d executor.Denial) string {
-	var words, restored string
-	if len(d.Restored) > 0 {
-		restored = "[the sandbox has put back what commands may not change: " + strings.Join(d.Restored, ", ") +
-			"; the changed one (by the command, or by you) is beside it, as *.settle-changed]"
-	}
-	if len(d.Unrestored) > 0 {
-		restored += "[the sandbox could not put back what commands may not change: " +
-			strings.Join(d.Unrestored, ", ") + "; look at it before another program obeys it]"
-	}
+	var words string
 	switch {
 	case len(d.Named) > 0:
 		words = "the sandbox denied " + strings.Join(d.Named, ", ")
 	case d.Bounds != "":
 		words = "the sandbox may have denied something: " + d.Bounds
 	default:
-		return restored
+		return ""
 	}
 	if len(d.Hosts) > 0 {
 		words += fmt.Sprintf("; the user can allow it: allow_hosts = %s under [sandbox] in settle's configuration",
@@ -254,10 +272,7 @@ func (r *run) refusal(d executor.Denial) string {
 	case others && r.jobs.config.Outside:
 		words += `; with "outside": true, a person is asked to let the command run without`
 	}
-	if restored != "" {
-		restored = "\n" + restored
-	}
-	return "[" + words + "]" + restored
+	return "[" + words + "]"
 }
 
 // list formats words as a TOML list.
@@ -290,8 +305,8 @@ func (r *run) aborted(ctx context.Context, survivors []event.Process) tool.Resul
 	if r.call.Sandbox == event.Workspace {
 		asking, enough := context.WithTimeout(context.WithoutCancel(ctx), r.jobs.config.EndTimeout/2)
 		defer enough()
-		if moved := quarantined(r.denial(asking, executor.Output{}).Quarantined); moved != "" {
-			result.Output = paragraph(result.Output, moved)
+		for _, note := range r.guarded(r.denial(asking, executor.Output{})) {
+			result.Output = paragraph(result.Output, note)
 		}
 	}
 	result.Aborted = true

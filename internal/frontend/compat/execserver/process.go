@@ -149,7 +149,7 @@ func (p *process) fits(n int) bool {
 // watch follows a process to its end. The session waits for it.
 func (p *process) watch() {
 	exit, _ := p.tracked.Wait(context.Background()) // its only error is the error of its context
-	quarantined := p.guard.exited()                 // before the client receives the exit: the user's git may run then
+	quarantined := p.guard.exited(p.tracked)        // before the client receives the exit: the user's git may run then
 	p.session.mu.Lock()
 	p.quarantined = quarantined
 	p.exited, p.code = true, exit.Code

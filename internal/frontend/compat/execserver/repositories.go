@@ -18,6 +18,7 @@ type commandGuard struct {
 	server *Server
 	// restore puts protected files back, and names them; end does so for the last time.
 	restore, end func() (back, left []string)
+	last         string // message of leave
 }
 
 // guard prepares the guard of a command that starts then, and protects files in its sandbox.
@@ -48,25 +49,29 @@ var hasView = sync.OnceValue(func() bool {
 })
 
 // leave is called when all processes of the command have ended.
-func (g commandGuard) leave() {
+func (g *commandGuard) leave() {
 	if g.server != nil {
 		g.server.repositories.Leave()
-		g.judge(context.Background(), g.end)
+		g.last = g.judge(context.Background(), g.end)
 	}
 }
 
 // exited is called when the command has exited, and returns a message for the client; empty for
-// none.
-func (g commandGuard) exited() string {
-	if g.server == nil {
+// none. If the command has left no processes, the message comes after leave.
+func (g *commandGuard) exited(p *proc.Process) string {
+	switch {
+	case g.server == nil:
 		return ""
+	case p.LeftNothing():
+		<-p.Concluded() // the time of a look is bounded
+		return g.last
 	}
 	return g.judge(context.Background(), g.restore)
 }
 
 // judge restores protected files, moves files aside that commands have left and that git would
 // obey, and returns a message for the client; empty for none.
-func (g commandGuard) judge(ctx context.Context, restore func() (back, left []string)) string {
+func (g *commandGuard) judge(ctx context.Context, restore func() (back, left []string)) string {
 	var list []string
 	back, left := restore()
 	if len(back) > 0 {

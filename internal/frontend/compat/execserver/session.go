@@ -172,19 +172,14 @@ func (s *session) start(ctx context.Context, id string, spec proc.Spec, takesInp
 		s.abandon(p)
 		return nil, err
 	}
+	panicked := scope.Log(s.server.options.Logger, nil, "looking at repositories panicked")
+	spec.Ended = scope.Shield(panicked, p.guard.leave)
 	tracked, err := proc.Start(ctx, spec)
 	if err != nil {
 		p.guard.leave()
 		s.abandon(p)
 		return nil, err
 	}
-	go scope.Shield(
-		scope.Log(s.server.options.Logger, nil, "looking at repositories panicked"),
-		func() { // ends with the process
-			<-tracked.Done()
-			p.guard.leave()
-		},
-	)()
 	if spec.Terminal != nil || takesInput {
 		p.input = newInputs(tracked.Write)
 	}
