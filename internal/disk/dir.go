@@ -132,6 +132,24 @@ func (d *Dir) Remove(name string) error {
 	return d.root.Remove(name)
 }
 
+// RemoveEmptyDir removes an empty directory, given by its canonical path.
+func RemoveEmptyDir(path string) error {
+	d, err := OpenDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	name := filepath.Base(path)
+	info, err := d.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("cannot remove %q: it is %s, not a directory", path, Kind(info.Mode()))
+	}
+	return d.Remove(name)
+}
+
 // Mkdir creates a directory with the mode that the umask leaves.
 func (d *Dir) Mkdir(name string) error {
 	if err := check(name); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/settle-agent/settle/event"
 )
@@ -203,24 +204,50 @@ func (p Place) OpenIn(d *Dir) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// MakeDir opens the directory of the place, and creates its missing parts.
-func (p Place) MakeDir() (*Dir, error) {
-	path, missing := filepath.Dir(p.Real), []string(nil)
-	d, err := p.open(path)
-	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
-		missing = append(missing, filepath.Base(path))
-		path = filepath.Dir(path)
-		d, err = p.open(path)
-	}
-	for n := len(missing) - 1; n >= 0 && err == nil; n-- {
-		parent := d
-		if err = parent.Mkdir(missing[n]); err == nil || errors.Is(err, fs.ErrExist) {
-			d, err = parent.Sub(missing[n])
+// MakeDir opens the directory of the place, and creates its missing parts. made are the canonical
+// paths of the created directories, from above, also after an error.
+func (p Place) MakeDir() (d *Dir, made []string, err error) {
+	d, missing, err := p.openAbove()
+	for _, path := range slices.Backward(missing) {
+		if err != nil {
+			break
+		}
+		parent, name := d, filepath.Base(path)
+		if err = parent.Mkdir(name); err == nil {
+			made = append(made, path)
+		}
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			d, err = parent.Sub(name)
 		}
 		parent.Close()
 	}
 	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
-		return nil, p.changed(changed.Why)
+		return nil, made, p.changed(changed.Why)
 	}
-	return d, err
+	return d, made, err
+}
+
+// openAbove opens the lowest directory above the place that exists. missing are the canonical paths
+// of those below it, from below.
+func (p Place) openAbove() (d *Dir, missing []string, err error) {
+	path := filepath.Dir(p.Real)
+	d, err = p.open(path)
+	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
+		missing = append(missing, path)
+		path = filepath.Dir(path)
+		d, err = p.open(path)
+	}
+	return d, missing, err
+}
+
+// MissingDirs returns the canonical paths of the directories above the place that do not exist, from
+// above.
+func (p Place) MissingDirs() []string {
+	d, missing, err := p.openAbove()
+	if err != nil {
+		return nil
+	}
+	d.Close()
+	slices.Reverse(missing)
+	return missing
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/settle-agent/settle/event"
@@ -90,7 +91,7 @@ func TestOpenFollowsNoLink(t *testing.T) {
 		link(t, filepath.Join(outside, swapped), filepath.Join(dir, swapped))
 		_, err = read(p)
 		wantChanged(t, "read through "+swapped, err)
-		if d, err := p.MakeDir(); swapped == "d" {
+		if d, _, err := p.MakeDir(); swapped == "d" {
 			wantChanged(t, "create in "+swapped, err)
 		} else if err == nil {
 			d.Close()
@@ -156,11 +157,17 @@ func TestMakeDirMakesWhatIsMissing(t *testing.T) {
 	if _, err := p.Dir(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before: %v", err)
 	}
-	made, err := p.MakeDir()
+	missing := p.MissingDirs()
+	d, made, err := p.MakeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.Close()
+	d.Close()
+	real, _ := filepath.EvalSymlinks(dir)
+	if want := []string{filepath.Join(real, "d/x"), filepath.Join(real, "d/x/y")}; !slices.Equal(made, want) ||
+		!slices.Equal(missing, want) || p.MissingDirs() != nil {
+		t.Errorf("missing %q, made %q, want %q", missing, made, want)
+	}
 	if info, err := os.Stat(filepath.Join(dir, "d/x/y")); err != nil || !info.IsDir() {
 		t.Errorf("after: %v, %v", info, err)
 	}
@@ -168,7 +175,7 @@ func TestMakeDirMakesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := below.MakeDir(); err == nil {
+	if _, _, err := below.MakeDir(); err == nil {
 		t.Error("made a directory below a file")
 	}
 }

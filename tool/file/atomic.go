@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/settle-agent/settle/internal/disk"
 )
@@ -32,8 +33,10 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 		like = s.info
 	}
 	if s.dir == nil {
-		dir, err := s.MakeDir()
+		dir, made, err := s.MakeDir()
+		s.made = made
 		if err != nil {
+			s.removeMade()
 			return nil, fmt.Errorf("cannot create the directory of %q: %w", s.Shown, err)
 		}
 		s.dir = dir
@@ -44,6 +47,7 @@ func stage(s *snapshot, content []byte, like fs.FileInfo) (*staged, error) {
 	}
 	temp, err := s.writeTemp(like, content)
 	if err != nil {
+		s.removeMade()
 		return nil, fmt.Errorf("cannot write %q: %w; nothing was changed", s.Shown, err)
 	}
 	return &staged{snapshot: s, content: content, temp: temp}, nil
@@ -104,14 +108,24 @@ func (s *staged) commit() error {
 	return nil
 }
 
-// discard removes a temporary file that was not committed.
+// discard removes a temporary file that was not committed, and the directories that it needed.
 func (s *staged) discard() error {
 	if s.temp == "" {
 		return nil
 	}
 	err := s.dir.Remove(s.temp)
 	s.temp = ""
+	s.removeMade()
 	return err
+}
+
+// removeMade removes the directories that the call created, if they are empty.
+func (s *snapshot) removeMade() {
+	for _, path := range slices.Backward(s.made) {
+		if err := disk.RemoveEmptyDir(path); err != nil {
+			return // it has something else by now
+		}
+	}
 }
 
 // replace stages and commits one file.

@@ -219,3 +219,30 @@ func TestReplaceProperty(t *testing.T) {
 		}
 	})
 }
+
+// A call that fails or is interrupted before the write leaves no directories.
+func TestUnwrittenFileLeavesNoDirectories(t *testing.T) {
+	f := newFixture(t)
+	p, err := f.w.locate(tool.Call{Dir: f.dir}, "a/b/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, err := load(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := replace(interrupted, s, []byte("x")); err == nil {
+		t.Error("the file is written")
+	}
+	f.wantNone("a")
+	st := stagedFile(t, f, "a/b/x")
+	f.put("a/theirs", "t")
+	if err := st.discard(); err != nil {
+		t.Fatal(err)
+	}
+	f.wantNone("a/b")
+	f.want("a/theirs", "t")
+}

@@ -42,6 +42,9 @@ type Change struct {
 	// Real and FromReal are the real paths of files behind symbolic links.
 	Real     string `json:"real,omitempty"`
 	FromReal string `json:"from_real,omitempty"`
+	// Made are the canonical paths of the directories above the file that the call created, from
+	// above.
+	Made []string `json:"made,omitempty"`
 }
 
 // Changes is the Detail of a result of write, edit and apply_patch.

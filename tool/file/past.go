@@ -47,9 +47,12 @@ func (w *Workspace) intends(call tool.Call, files ...Change) {
 	_ = w.intend(call, detail(files...))
 }
 
-// record records the earlier file at the change's path.
+// record records the earlier file at the change's path, and the directories that were missing.
 func (c *Change) record(s *snapshot) {
 	c.Before = s.past()
+	for _, path := range s.missing {
+		c.Made = append(c.Made, filepath.ToSlash(path))
+	}
 	if s.Real != s.Named {
 		c.Real = filepath.ToSlash(s.Real)
 	}

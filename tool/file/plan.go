@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/settle-agent/settle/internal/disk"
@@ -186,10 +187,19 @@ func (f *planned) changed() bool {
 // carryOut writes the plan. It stages all new content before it replaces the first file, so
 // that a full disk causes no change.
 func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
+	all := p.inOrder()
+	_, changes := p.report(all)
+	p.w.intends(p.call, changes...)
 	ready, err := p.stageAll()
 	defer func() {
 		for _, st := range ready {
 			err = errors.Join(err, st.discard())
+		}
+		if err == nil {
+			return
+		}
+		for _, f := range slices.Backward(p.order) { // a directory can have been made for several files
+			f.removeMade()
 		}
 	}()
 	if err != nil {
@@ -198,9 +208,6 @@ func (p *plan) carryOut(ctx context.Context) (result tool.Result, err error) {
 	if ctx.Err() != nil {
 		return tool.Result{}, context.Cause(ctx)
 	}
-	all := p.inOrder()
-	_, changes := p.report(all)
-	p.w.intends(p.call, changes...)
 	var done []*planned
 	for _, f := range all {
 		if err := p.finish(f, ready[f]); err != nil {

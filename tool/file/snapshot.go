@@ -22,6 +22,9 @@ type snapshot struct {
 	dir  *disk.Dir   // the file's directory; nil if it does not exist
 	info fs.FileInfo // nil if there is no file
 	data []byte
+	// missing are the canonical paths of the directories above the file that did not exist, from
+	// above, and made those that the call created.
+	missing, made []string
 	// put, if set, writes the file through the editor.
 	put func(content []byte) error
 	// keep, if set, stores the data.
@@ -46,6 +49,7 @@ func load(ctx context.Context, p place) (s *snapshot, err error) {
 	s.dir, err = p.Dir()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		s.missing = p.MissingDirs()
 		return s, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot read %q: %w", p.Shown, err)

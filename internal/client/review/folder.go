@@ -55,7 +55,7 @@ func openFolder(dir string) (*disk.Dir, error) {
 		return nil, err
 	}
 	inFolder := filepath.Join(real, strings.TrimPrefix(path, top), folderMark)
-	folder, err := disk.At(top, path, inFolder).MakeDir()
+	folder, _, err := disk.At(top, path, inFolder).MakeDir()
 	if link, ok := errors.AsType[*disk.ChangedError](err); ok {
 		return nil, fmt.Errorf("%s, and settle writes comments through no link", link.Why)
 	}

@@ -279,9 +279,12 @@ func (c *collector) noteIn(one changes.Change, isShared bool) (f *File, isNew bo
 // changes adds the changes of one call.
 func (c *collector) changes(all []file.Change) {
 	for _, one := range all {
+		for _, path := range one.Made {
+			c.edited(path, path, nil, &changes.Version{Kind: changes.Directory}, true)
+		}
 		if one.From != "" &&
 			!slices.ContainsFunc(all, func(change file.Change) bool { return change.Path == one.From }) {
-			c.edited(one.From, one.FromReal, one.Moved, nil, one.Moved != nil)
+			c.edited(one.From, one.FromReal, version(one.Moved), nil, one.Moved != nil)
 		}
 		if one.Path == "" {
 			continue
@@ -291,7 +294,7 @@ func (c *collector) changes(all []file.Change) {
 			left = nil
 		}
 		c.edited(
-			one.Path, one.Real, one.Before, left,
+			one.Path, one.Real, version(one.Before), left,
 			one.Before != nil || one.Kind == file.Create || one.Kind == file.Move && one.Moved != nil,
 		)
 	}
@@ -304,23 +307,30 @@ func isRelative(one file.Change) bool {
 	})
 }
 
-// edited notes a change by a file tool.
-func (c *collector) edited(name, real string, was *file.Past, left *changes.Version, isRecorded bool) {
+// edited notes a change by a file tool, of a file or a directory above it. The path of a directory is
+// canonical.
+func (c *collector) edited(name, real string, was, left *changes.Version, isRecorded bool) {
 	name = path.Clean(name)
 	key := name
 	// The name is absolute if the call ran in another directory.
 	if rel, err := filepath.Rel(c.real, filepath.FromSlash(cmp.Or(real, name))); err == nil && filepath.IsLocal(rel) {
 		key = filepath.ToSlash(rel) // as commands' changes are recorded
-		if real == "" {
+		if real == "" || isDirectory(left) {
 			name = key
 		}
 	}
-	if f := c.byPath[key]; f != nil && f.isInTree && !f.imported && changes.Same(f.Was, version(was)) &&
+	if f := c.byPath[key]; f != nil && f.isInTree && !f.imported && changes.Same(f.Was, was) &&
 		changes.Same(f.Left, left) {
 		f.By = nil // a command that ran at the same time has recorded the same change
 		return
 	}
-	c.note(key, file.Target{Dir: c.dir, Path: name, Real: real}, version(was), left, isRecorded)
+	if isDirectory(left) {
+		real = "" // the name leads there without links
+	}
+	c.note(key, file.Target{Dir: c.dir, Path: name, Real: real}, was, left, isRecorded)
+	if f := c.byPath[key]; isDirectory(left) {
+		f.isInTree = f.isInTree || f.Path == key && filepath.IsLocal(filepath.FromSlash(key))
+	}
 }
 
 // version returns the version of a file that a file tool recorded.

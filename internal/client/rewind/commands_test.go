@@ -401,3 +401,17 @@ func TestCommandsInterruptedAfterTheirEndAreUndone(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A command that ran at the same time, or later, does not hide that an earlier call created a
+// directory.
+func TestDirectoriesOfNewFilesAndCommands(t *testing.T) {
+	b := work(t, nil, []call{write("a/b/new", "n\n"), bash("rm -r a")})
+	if diff := cmp.Diff([]string{"same a", "same a/b", "same a/b/new"}, did(b.plan(""))); diff != "" {
+		t.Error(diff)
+	}
+	b = work(t, nil, []call{write("a/b/new", "n\n"), bash("rm a/b/new; touch a/b/more")})
+	b.fork(b.plan(""))
+	if diff := cmp.Diff(map[string]string{}, b.tree()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -3,7 +3,9 @@ package rewind
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,6 +23,17 @@ func (f *File) look(ctx context.Context, root *disk.Dir) (*changes.Version, []by
 	if f.isInTree {
 		return changes.Look(root, f.Path)
 	}
+	if f.isDirectoryOutside() {
+		above, err := f.above()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		defer above.Close()
+		return changes.Look(above, path.Base(f.Path))
+	}
 	now, err := f.Look(ctx)
 	return version(now.Past), now.Content, err
 }
@@ -33,7 +46,26 @@ func (f *File) restore(ctx context.Context, root *disk.Dir, from, to *changes.Ve
 	if f.isInTree {
 		return changes.Restore(root, f.Path, from, to, content)
 	}
+	if f.isDirectoryOutside() {
+		above, err := f.above()
+		if err != nil {
+			return err
+		}
+		defer above.Close()
+		return changes.Restore(above, path.Base(f.Path), from, to, nil)
+	}
 	return f.Restore(ctx, past(from), past(to), content)
+}
+
+// isDirectoryOutside reports whether a file tool created a directory outside of the directory of the
+// session. Its path is canonical.
+func (f *File) isDirectoryOutside() bool {
+	return !f.isInTree && (isDirectory(f.Was) || isDirectory(f.Left))
+}
+
+// above opens the directory of a canonical path.
+func (f *File) above() (*disk.Dir, error) {
+	return disk.OpenDir(filepath.Dir(filepath.FromSlash(f.Path)))
 }
 
 // same reports whether two versions are equal. The file tools do not change permissions, so
@@ -58,7 +90,7 @@ func (f *File) Kind() changes.Kind {
 	return changes.File
 }
 
-func (f *File) isDirectory(v *changes.Version) bool { return v != nil && v.Kind == changes.Directory }
+func isDirectory(v *changes.Version) bool { return v != nil && v.Kind == changes.Directory }
 
 // task is one change of a rewind.
 type task struct {
@@ -87,11 +119,11 @@ func inOrder(todo []File) []task {
 		f := &todo[n]
 		one := task{file: f, from: f.Left, to: f.Was, rank: restoresFile}
 		switch {
-		case f.Was == nil && f.isDirectory(f.Left):
+		case f.Was == nil && isDirectory(f.Left):
 			one.rank = removesDirectory
 		case f.Was == nil:
 			one.rank = removesFile
-		case f.isDirectory(f.Was):
+		case isDirectory(f.Was):
 			one.rank = makesDirectory
 			if f.Was.Perm()&userAll != userAll && f.Was.Mode != "" {
 				open := *f.Was

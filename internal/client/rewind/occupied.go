@@ -1,7 +1,9 @@
 package rewind
 
 import (
+	"cmp"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,37 +14,52 @@ import (
 // keepOccupied keeps created directories, also if they replaced a file, in which something
 // remains.
 func (p *Plan) keepOccupied(root *disk.Dir) {
+	real := resolved(p.Dir)
 	removed := map[string]bool{}
 	var directories []*File
 	for n := range p.Files {
 		f := &p.Files[n]
 		if f.Do == Remove {
-			removed[f.Path], removed[f.Real] = true, true
+			removed[f.place(real)] = true
 		}
-		if f.isInTree && (f.Do == Remove || f.Do == Restore) && f.isDirectory(f.Left) && !f.isDirectory(f.Was) {
+		if (f.Do == Remove || f.Do == Restore) && isDirectory(f.Left) && !isDirectory(f.Was) {
 			directories = append(directories, f)
 		}
 	}
 	slices.SortFunc(directories, func(a, b *File) int { return strings.Compare(b.Path, a.Path) }) // from below
 	for _, f := range directories {
-		if remains := entryExcept(root, f.Path, removed); remains != "" {
+		if remains := entryExcept(root, f, removed); remains != "" {
 			f.Do, f.Why = Keep, remains+" is in it"
-			delete(removed, f.Path)
+			delete(removed, f.place(real))
 		}
 	}
 }
 
-// entryExcept returns the name of an entry of a directory whose path is not in removed; empty if
+// place returns the canonical path of a file, relative to the canonical directory real if it lies in
+// it.
+func (f *File) place(real string) string {
+	name := filepath.FromSlash(cmp.Or(f.Real, f.Path))
+	if rel, err := filepath.Rel(real, name); err == nil && filepath.IsLocal(rel) {
+		name = rel
+	}
+	return filepath.ToSlash(name)
+}
+
+// entryExcept returns the name of an entry of a directory whose place is not in removed; empty if
 // there is none, or if the directory cannot be read.
-func entryExcept(root *disk.Dir, dir string, removed map[string]bool) string {
-	d, err := root.Below(dir)
+func entryExcept(root *disk.Dir, f *File, removed map[string]bool) string {
+	open := root.Below
+	if !f.isInTree {
+		open = disk.OpenDir
+	}
+	d, err := open(filepath.FromSlash(f.Path))
 	if err != nil {
 		return ""
 	}
 	defer d.Close()
 	entries, _ := d.Read(0, func() bool { return true }) // the removal reports the error
 	for _, e := range entries {
-		if !removed[path.Join(dir, e.Name())] {
+		if !removed[path.Join(f.Path, e.Name())] {
 			return e.Name()
 		}
 	}
@@ -53,7 +70,7 @@ func entryExcept(root *disk.Dir, dir string, removed map[string]bool) string {
 func (p *Plan) keepBlocked(root *disk.Dir) {
 	made := map[string]bool{}
 	for _, f := range p.Files {
-		if f.Do != Keep && f.isDirectory(f.Was) {
+		if f.Do != Keep && isDirectory(f.Was) {
 			made[f.Path] = true
 		}
 	}

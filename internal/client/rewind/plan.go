@@ -197,8 +197,8 @@ func (p *Plan) Check(ctx context.Context) {
 	for kept := -1; kept != len(p.kept()); { // what is kept is a reason to keep more
 		kept = len(p.kept())
 		p.keepOnlyCopies(root)
+		p.keepOccupied(root)
 		if root != nil {
-			p.keepOccupied(root)
 			p.keepBlocked(root)
 		}
 	}

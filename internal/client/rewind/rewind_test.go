@@ -242,7 +242,7 @@ func TestEveryKindOfChange(t *testing.T) {
 	left := b.files()
 	p := b.plan("")
 	want := []string{
-		"recreate deleted", "recreate moved", "remove patched", "remove sub/deep/new", "remove sub/moved", "restore binary", "restore both", "restore edited",
+		"recreate deleted", "recreate moved", "remove patched", "remove sub", "remove sub/deep", "remove sub/deep/new", "remove sub/moved", "restore binary", "restore both", "restore edited",
 		"restore empty", "restore twice", "same short",
 	}
 	if diff := cmp.Diff(want, did(p)); diff != "" {
@@ -251,7 +251,7 @@ func TestEveryKindOfChange(t *testing.T) {
 	b.wants("a plan changes nothing", left)
 	r := b.fork(p)
 	b.wants("restored", begin)
-	if len(r.Restored) != 10 {
+	if len(r.Restored) != 12 {
 		t.Errorf("%s", r.Line())
 	}
 	state, err := journal.Load(b.data, r.Session)

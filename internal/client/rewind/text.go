@@ -90,7 +90,7 @@ func (p *Plan) grouped() []File {
 // line describes one file; width is the width of the actions.
 func (f *File) line(width int) string {
 	line := fmt.Sprintf("  %-*s  %s", width, f.Do, terminal.OneLine(f.Path))
-	if f.isDirectory(f.Was) || f.isDirectory(f.Left) {
+	if isDirectory(f.Was) || isDirectory(f.Left) {
 		line += "/"
 	}
 	if f.Real != "" {
