@@ -55,7 +55,7 @@ func (k Worktrees) Begin(ctx context.Context, dir, session, name string) (*Sessi
 	}
 	k.discardAll(ctx)
 	k.leaveForsaken(ctx, w.Git)
-	if err := k.makeBranch(ctx, w); err != nil {
+	if err := t.makeBranch(ctx); err != nil {
 		t.release() // the branch is another session's
 		return nil, err
 	}
@@ -70,11 +70,20 @@ func (k Worktrees) Begin(ctx context.Context, dir, session, name string) (*Sessi
 	return t, nil
 }
 
-// makeBranch makes the worktree's branch, unless it exists.
-func (k Worktrees) makeBranch(ctx context.Context, w event.Worktree) error {
+// makeBranch makes the worktree's branch, unless it exists. It first records the worktree, for the case
+// that settle is killed before the session has a log.
+func (t *SessionTree) makeBranch(ctx context.Context) error {
 	const missing = "" // the branch must not exist before
-	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "refs/heads/"+w.Branch, w.Base, missing)
-	if err != nil && k.hasBranch(ctx, w) {
+	k, w := t.trees, t.Worktree
+	exists := k.hasBranch(ctx, w)
+	var err error
+	if !exists {
+		if err := t.record(); err != nil {
+			return fmt.Errorf("cannot make a git worktree: %w", err)
+		}
+		_, err = k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "refs/heads/"+w.Branch, w.Base, missing)
+	}
+	if exists || err != nil && k.hasBranch(ctx, w) {
 		return fmt.Errorf(
 			"cannot make a git worktree: the branch %[1]s exists; give another name, or continue the session that "+
 				"made the branch (\"settle sessions --here\" lists sessions), or delete the branch: git branch -D %[1]s. "+
@@ -274,7 +283,10 @@ const (
 )
 
 // lockPath is the file with which processes share a worktree.
-func (t *SessionTree) lockPath() string { return filepath.Join(t.trees.Dir, ".lock-"+t.owner) }
+func (t *SessionTree) lockPath() string { return filepath.Join(t.trees.Dir, lockPrefix+t.owner) }
+
+// lockPrefix begins the names of lock files.
+const lockPrefix = ".lock-"
 
 // makingPath is the file with which one process at a time makes the worktree again.
 func (t *SessionTree) makingPath() string { return filepath.Join(t.trees.Dir, ".making-"+t.owner) }

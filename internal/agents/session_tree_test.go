@@ -183,11 +183,7 @@ func TestSessionTreeWithHiddenWorkIsKept(t *testing.T) {
 // Two sessions want the same branch: the refused session does not delete it.
 func TestBeginKeepsBranchOfAnotherSession(t *testing.T) {
 	y := newYard(t)
-	w := event.Worktree{Git: filepath.Join(y.top, ".git"), Branch: "settle/feat"}
-	w.Base = strings.TrimSpace(y.run(y.top, "rev-parse", "HEAD"))
-	if err := y.makeBranch(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	y.run(y.top, "branch", "settle/feat")
 	if _, err := y.Begin(t.Context(), y.top, "s2", "feat"); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("the branch is taken: %v", err)
 	}

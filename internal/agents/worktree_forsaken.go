@@ -2,7 +2,9 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,10 +22,76 @@ import (
 func (k Worktrees) leaveForsaken(ctx context.Context, git string) {
 	entries, _ := os.ReadDir(k.Dir)
 	for _, e := range entries {
+		if session, ok := strings.CutPrefix(e.Name(), lockPrefix); ok && k.hasNoLog(session) {
+			k.leaveRecorded(ctx, session, git)
+		}
+	}
+	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && k.hasNoLog(e.Name()) {
 			k.leaveWithoutLog(ctx, e.Name(), git)
 		}
 	}
+}
+
+// record writes the worktree into its lock file, for [Worktrees.leaveRecorded].
+func (t *SessionTree) record() error {
+	raw, err := json.Marshal(t.Worktree)
+	if err == nil {
+		err = t.lock.Truncate(0)
+	}
+	if err == nil {
+		_, err = t.lock.WriteAt(raw, 0)
+	}
+	return err
+}
+
+// maxRecord bounds a recorded worktree, in bytes.
+const maxRecord = 64 << 10
+
+// leaveRecorded leaves a worktree that no process uses and that is recorded: settle was killed while it
+// made it, or before the session had a log. The worktree can be absent or incomplete.
+func (k Worktrees) leaveRecorded(ctx context.Context, session, git string) {
+	path, err := k.folder(session)
+	if err != nil {
+		return
+	}
+	t := &SessionTree{trees: k, owner: session}
+	lock, err := tryLock(disk.TryLock).open(t.lockPath())
+	if err != nil || lock == nil {
+		return // a process is opening the session
+	}
+	raw, err := io.ReadAll(io.LimitReader(lock, maxRecord))
+	w := &t.Worktree
+	if err != nil || json.Unmarshal(raw, w) != nil || w.Path != path || w.Git != git || !k.hasNoLog(session) ||
+		!strings.HasPrefix(w.Branch, branchPrefix) {
+		_ = lock.Close() // nothing was written
+		return
+	}
+	defer t.unlock(lock)
+	if k.Held(session, *w) && (t.isUnborn(ctx) || t.isPartial(ctx)) {
+		_, _ = k.remove(ctx, session, *w) // a later settle removes the rest
+		return
+	}
+	_ = disk.RemoveEmptyDir(path) // git makes it first
+	k.Leave(ctx, session, *w)
+}
+
+// isUnborn reports whether git has not yet given the worktree a HEAD and files.
+func (t *SessionTree) isUnborn(ctx context.Context) bool {
+	entries, err := os.ReadDir(t.Worktree.Path)
+	if err != nil || len(entries) != 1 || entries[0].Name() != ".git" {
+		return false
+	}
+	path := t.Worktree.Path
+	_, err = t.trees.line(ctx, path, path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	return err != nil && ctx.Err() == nil
+}
+
+// isPartial reports whether files are missing in the worktree, and nothing else differs from its
+// branch.
+func (t *SessionTree) isPartial(ctx context.Context) bool {
+	isComplete, err := t.compare(ctx)
+	return err == nil && !isComplete
 }
 
 func (k Worktrees) hasNoLog(session string) bool {

@@ -293,8 +293,12 @@ func (k Worktrees) unregister(ctx context.Context, session string, w event.Workt
 	return err
 }
 
-// dropBranch removes the branch if it is still at its first commit.
+// dropBranch removes the branch if it is still at its first commit and no worktree has it.
 func (k Worktrees) dropBranch(ctx context.Context, w event.Worktree) error {
-	_, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
+	list, err := k.git(ctx, w.Git, filepath.Dir(w.Git), "worktree", "list", "--porcelain")
+	if err != nil || strings.Contains(list, "\nbranch refs/heads/"+w.Branch+"\n") {
+		return err
+	}
+	_, err = k.git(ctx, w.Git, filepath.Dir(w.Git), "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
 	return err
 }

@@ -357,3 +357,95 @@ func TestForsakenWorktreeKeepsItsCommits(t *testing.T) {
 		t.Errorf("the branches %q are left", branches)
 	}
 }
+
+// A worktree whose making was cut by a kill, before the session had a log, is removed with its branch
+// by the next one in the repository. What a person did with either since stays.
+func TestCutWorktreeIsRemoved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cut  func(y *yard, w event.Worktree)
+		kept bool
+	}{
+		"with its branch alone": {
+			cut: func(y *yard, w event.Worktree) {
+				y.run(y.top, "worktree", "unlock", w.Path)
+				y.run(y.top, "worktree", "remove", "--force", w.Path)
+			},
+		},
+		"with an empty folder": {
+			cut: func(y *yard, w event.Worktree) {
+				y.run(y.top, "worktree", "unlock", w.Path)
+				y.run(y.top, "worktree", "remove", "--force", w.Path)
+				if err := os.Mkdir(w.Path, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"without a HEAD": {
+			cut: func(y *yard, w event.Worktree) {
+				write(t, filepath.Join(w.Git, "worktrees", filepath.Base(w.Path), "HEAD"), strings.Repeat("0", 40)+"\n")
+				for _, e := range readDir(t, w.Path) {
+					if e.Name() != ".git" {
+						_ = os.RemoveAll(filepath.Join(w.Path, e.Name()))
+					}
+				}
+			},
+		},
+		"with some files": {
+			cut: func(_ *yard, w event.Worktree) {
+				if err := os.Remove(filepath.Join(w.Path, "a.txt")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"complete": {cut: func(*yard, event.Worktree) {}},
+		"with work": {
+			cut:  func(_ *yard, w event.Worktree) { write(t, filepath.Join(w.Path, "mine"), "mine\n") },
+			kept: true,
+		},
+		"with its branch in use": {
+			cut: func(y *yard, w event.Worktree) {
+				y.run(y.top, "worktree", "unlock", w.Path)
+				y.run(y.top, "worktree", "remove", "--force", w.Path)
+				y.run(y.top, "switch", "-q", w.Branch)
+			},
+			kept: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			first, err := y.Begin(t.Context(), y.top, "first", "name")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = first.lock.Close() // the process is gone
+			tt.cut(y, first.Worktree)
+			next, err := y.Begin(t.Context(), y.top, "next", "name")
+			if kept := err != nil; kept != tt.kept {
+				t.Fatalf("kept: %t, %v", kept, err)
+			}
+			if err != nil {
+				y.run(y.top, "rev-parse", "--verify", "refs/heads/"+first.Worktree.Branch)
+				return
+			}
+			if left := next.Leave(t.Context()); left.Kept {
+				t.Errorf("%+v", left)
+			}
+			list := y.run(y.top, "worktree", "list", "--porcelain") + y.run(y.top, "branch", "--list", "settle/*")
+			if strings.Contains(list, "settle/") || strings.Contains(list, "first") {
+				t.Errorf("left:\n%s", list)
+			}
+			if _, err := os.Lstat(y.Dir); err == nil {
+				t.Errorf("%s has %v", y.Dir, readDir(t, y.Dir))
+			}
+		})
+	}
+}
+
+func readDir(t *testing.T, path string) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}

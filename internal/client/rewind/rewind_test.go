@@ -242,8 +242,8 @@ func TestEveryKindOfChange(t *testing.T) {
 	left := b.files()
 	p := b.plan("")
 	want := []string{
-		"recreate deleted", "recreate moved", "remove patched", "remove sub", "remove sub/deep", "remove sub/deep/new", "remove sub/moved", "restore binary", "restore both", "restore edited",
-		"restore empty", "restore twice", "same short",
+		"recreate deleted", "recreate moved", "remove patched", "remove sub", "remove sub/deep", "remove sub/deep/new",
+		"remove sub/moved", "restore binary", "restore both", "restore edited", "restore empty", "restore twice", "same short",
 	}
 	if diff := cmp.Diff(want, did(p)); diff != "" {
 		t.Error(diff)
