@@ -22,12 +22,12 @@ import (
 func (k Worktrees) leaveForsaken(ctx context.Context, git string) {
 	entries, _ := os.ReadDir(k.Dir)
 	for _, e := range entries {
-		if session, ok := strings.CutPrefix(e.Name(), lockPrefix); ok && k.hasNoLog(session) {
+		if session, ok := strings.CutPrefix(e.Name(), lockPrefix); ok && k.hasNoLog(ctx, session) {
 			k.leaveRecorded(ctx, session, git)
 		}
 	}
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && k.hasNoLog(e.Name()) {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && k.hasNoLog(ctx, e.Name()) {
 			k.leaveWithoutLog(ctx, e.Name(), git)
 		}
 	}
@@ -62,7 +62,7 @@ func (k Worktrees) leaveRecorded(ctx context.Context, session, git string) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(lock, maxRecord))
 	w := &t.Worktree
-	if err != nil || json.Unmarshal(raw, w) != nil || w.Path != path || w.Git != git || !k.hasNoLog(session) ||
+	if err != nil || json.Unmarshal(raw, w) != nil || w.Path != path || w.Git != git || !k.hasNoLog(ctx, session) ||
 		!strings.HasPrefix(w.Branch, branchPrefix) {
 		_ = lock.Close() // nothing was written
 		return
@@ -94,9 +94,16 @@ func (t *SessionTree) isPartial(ctx context.Context) bool {
 	return err == nil && !isComplete
 }
 
-func (k Worktrees) hasNoLog(session string) bool {
-	_, err := journal.Free(filepath.Dir(k.Dir), session)
-	return errors.Is(err, fs.ErrNotExist)
+// hasNoLog reports whether no process has the session open and its log has no record.
+func (k Worktrees) hasNoLog(ctx context.Context, session string) bool {
+	dataDir := filepath.Dir(k.Dir)
+	if free, err := journal.Free(dataDir, session); err != nil || !free {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for range journal.Read(ctx, dataDir, session, 0) {
+		return false
+	}
+	return true
 }
 
 // leaveWithoutLog leaves a worktree that no process uses, if git names the session for which it was
@@ -114,7 +121,7 @@ func (k Worktrees) leaveWithoutLog(ctx context.Context, session, git string) {
 		return // a process is opening the session
 	}
 	defer t.unlock(lock)
-	if !k.hasNoLog(session) {
+	if !k.hasNoLog(ctx, session) {
 		return
 	}
 	branch, err := k.line(ctx, path, path, "symbolic-ref", "HEAD")

@@ -132,6 +132,13 @@ func (s settle) killWorktree(t *testing.T, n int, r *rand.Rand) (kept bool, err 
 		return false, err
 	}
 	kept, err = v.worktreeEnds(left)
+	if v.session == "next" {
+		branches, failure := v.git("branch", "--list", "settle/s")
+		if _, missing := os.Stat(filepath.Join(v.dir, "data", "worktrees", "s")); missing == nil || branches != "" {
+			failure = errors.Join(failure, fmt.Errorf("the cut start left branch %q; its folder: %v", branches, missing))
+		}
+		err = errors.Join(err, failure)
+	}
 	after, failure := v.checkout()
 	if after != before {
 		err = errors.Join(err, fmt.Errorf("the repository's own checkout changed:\n%s", cmp.Diff(before, after)))
