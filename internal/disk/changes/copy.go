@@ -38,13 +38,14 @@ func (c *copier) complete(ctx context.Context, w walk) (*tree, error) {
 		if n.Kind == Directory { // changes of its entries are not its own
 			n = node{Kind: n.Kind, Mode: n.Mode, Inode: n.Inode, Device: n.Device}
 		}
-		if old := c.old.entry(name); old != nil && (old.isCurrent(n) && (old.kept || c.base == nil) ||
-			n.Kind == Directory && old.node == n) {
+		old := c.old.entry(name)
+		if old != nil && (old.isCurrent(n) && (old.kept || c.base == nil) ||
+			n.Kind == Directory && old.node == n || n.Kind == special && old.Kind == special && c.after) {
 			t.entries[name] = old
 			continue
 		}
-		t.entries[name] = &entry{node: n}
-		if n.Kind != Directory {
+		t.entries[name] = &entry{node: n, fresh: c.after}
+		if n.Kind != Directory && n.Kind != special {
 			todo = append(todo, name)
 		}
 	}
@@ -120,7 +121,7 @@ func (c *copier) in(name string) (*disk.Dir, error) {
 }
 
 // read reads the content of a file or link into e. It reports false if there is no such entry
-// any more.
+// any more, or if it is of another kind by now.
 func (c *copier) read(name string, e *entry) bool {
 	d, err := c.in(name)
 	if err == nil && e.Kind == Link {
@@ -132,7 +133,8 @@ func (c *copier) read(name string, e *entry) bool {
 		err = c.content(d, name, e)
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*disk.NotRegularError)),
+		errors.As(err, new(*disk.ChangedError)):
 		return false
 	case err == nil:
 		return true

@@ -115,12 +115,10 @@ func (r *Recorder) Begin(ctx context.Context, id string, arguments []byte) *Call
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := &Call{opened: opened{Call: id, Arguments: disk.Sum(arguments), At: time.Now().UTC()}, why: r.why}
-	if len(r.active) == 0 && r.why == "" {
+	if r.why == "" && (len(r.active) == 0 || r.tree == nil) { // the look before a parallel call can have failed
 		if err := r.look(ctx, false); err != nil {
 			c.why = err.Error()
 		}
-	} else if r.tree == nil && c.why == "" {
-		c.why = r.active[0].why
 	}
 	for _, parallel := range r.active {
 		parallel.with = append(parallel.with, id)
@@ -163,7 +161,6 @@ func (r *Recorder) End(ctx context.Context, c *Call) (Record, bool) {
 	before := r.tree
 	record := r.end(ctx, c)
 	if ctx.Err() != nil && record.Why != "" && before != nil {
-		r.tree = before
 		return Record{}, false
 	}
 	r.remove(c, &record)
@@ -179,6 +176,9 @@ func (r *Recorder) end(ctx context.Context, c *Call) Record {
 	if record.Why == "" {
 		if err := r.look(ctx, true); err != nil {
 			record.Why = err.Error()
+			if r.why == "" { // the record after a parallel call has the changes
+				r.tree = before
+			}
 		}
 	}
 	record.At = time.Now().UTC()

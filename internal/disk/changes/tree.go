@@ -19,6 +19,8 @@ type entry struct {
 	// not known or not stored.
 	kept bool
 	why  string
+	// fresh reports that the entry appeared while calls ran.
+	fresh bool
 }
 
 func (e *entry) version() *Version {
@@ -77,11 +79,22 @@ func compare(before, after *tree) []Change {
 	known := sync.OnceValue(before.contents) // few calls need it
 	for _, name := range names {
 		b, a := before.entries[name], after.entries[name]
+		wasSpecial := b != nil && b.Kind == special
+		if wasSpecial {
+			b = nil
+		}
+		if a != nil && a.Kind == special { // it is not recorded, but has replaced what is
+			a = nil
+		}
 		switch {
+		case b == nil && a == nil:
 		case a == nil && !after.isUnknown(name):
 			out = append(out, deleted(name, b))
 		case b == nil && !before.isUnknown(name):
 			c := Change{Path: name, After: a.version(), Why: created(a)}
+			if wasSpecial && !before.entries[name].fresh {
+				c.Why = "something else than a file was there, such as a pipe or a socket"
+			}
 			if c.Why == "" && a.isOlder(before.at) && !known()[a.content()] {
 				c.Why = "it is older than the call, so it may have been moved from a place that is not recorded"
 			}

@@ -164,9 +164,6 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 	}
 	n := nodeOf(info)
 	switch n.Kind {
-	case special:
-		w.skip(path)
-		return nil
 	case Directory:
 		if isGenerated(name) || depth >= maxDepth || rules.Ignored(w.top+path, true) || w.isMount(d, n) {
 			w.skip(path)
