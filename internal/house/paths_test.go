@@ -138,6 +138,7 @@ func byNameHere() map[string]string {
 		"internal/agents/worktree_leave.go: remove":                  ours,
 		"internal/agents/worktree_leave.go: discardAll":              ours,
 		"internal/agents/worktree_leave.go: deleteAll":               ours,
+		"internal/agents/worktree_forsaken.go: isUnborn":             ours,
 		"internal/agents/worktree_forsaken.go: leaveForsaken":        ours,
 		"internal/agents/worktree_leave.go: countIndex":              "settle's own worktree; below it, os.Root follows no link out",
 	}

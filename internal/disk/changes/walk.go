@@ -163,8 +163,7 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 		return nil //nolint:nilerr // it vanished, or it is not ours to read
 	}
 	n := nodeOf(info)
-	switch n.Kind {
-	case Directory:
+	if n.Kind == Directory {
 		if isGenerated(name) || depth >= maxDepth || rules.Ignored(w.top+path, true) || w.isMount(d, n) {
 			w.skip(path)
 			return nil
