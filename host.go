@@ -22,7 +22,7 @@ type Host struct {
 	config Config
 
 	// life ends when the host is closed.
-	life   context.Context //nolint:containedctx // it is the host's own, no request's
+	life   context.Context // it is the host's own, no request's
 	cancel context.CancelCauseFunc
 
 	control *hostsocket.Server // open while a session is open; nil if the host is not Releasable
@@ -100,7 +100,7 @@ func (h *Host) Lookup(ctx context.Context, id string) (*Session, error) {
 	p := h.slots[id]
 	h.mu.Unlock()
 	if p == nil {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil // there is none, and that is no error
 	}
 	return h.await(ctx, id, p)
 }

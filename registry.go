@@ -111,7 +111,7 @@ func (h *Host) await(ctx context.Context, id string, p *slot) (*Session, error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.forget(id, p)
-	return nil, nil //nolint:nilnil // the caller looks again
+	return nil, nil // the caller looks again
 }
 
 func (h *Host) isClosing(p *slot) bool {

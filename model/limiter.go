@@ -56,7 +56,7 @@ func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
 		if rest <= 0 {
 			return nil
 		}
-		left += time.Duration(rand.Int64N(int64(spread))) //nolint:gosec // jitter is no secret
+		left += time.Duration(rand.Int64N(int64(spread))) // jitter is no secret
 		if err := scope.Sleep(ctx, min(left, rest)); err != nil {
 			return err
 		}

@@ -218,7 +218,7 @@ const (
 		`@media (prefers-color-scheme:dark){text{fill:#e6edf3}.bg{fill:#0d1117}.c31{fill:#ff7b72}.c32{fill:#7ee787}.c33{fill:#e3b341}.c34{fill:#79c0ff}.c35{fill:#d2a8ff}.c36{fill:#76e3ea}.r{fill:#e6edf3}.rt{fill:#0d1117}}`
 )
 
-var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`) //nolint:gochecknoglobals // it is made once
+var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`) // it is made once
 
 // drawSVG draws rows that are styled as tmux says it, without the blank ones at the end.
 func drawSVG(rows []string, width, height int) string {

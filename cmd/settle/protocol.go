@@ -23,7 +23,7 @@ import (
 
 // protocolServer is the common part of the commands that serve a protocol.
 type protocolServer struct {
-	ctx   context.Context //nolint:containedctx // it is the process's, cancelled by the first stop
+	ctx   context.Context // it is the process's, cancelled by the first stop
 	hosts *assemble.Sessions
 	// stops brings signals. Where the client is at the standard streams, it also brings
 	// the end of the client: standard output was closed, or the parent process died.

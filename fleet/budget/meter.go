@@ -160,7 +160,7 @@ func (m *Meter) report(ctx context.Context, tasks map[string]report) error {
 		ids, batches, tokens = append(ids, taskID), append(batches, r.batch), append(tokens, r.sum.Usage.Total())
 		usd, unpriced = append(usd, r.sum.Cost), append(
 			unpriced, int32(r.sum.Unpriced),
-		) //nolint:gosec // requests of a task
+		) // requests of a task
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -47,7 +47,7 @@ func (e *Engine) watch(ctx context.Context) {
 
 // sleep waits for about the delay, and reports whether ctx is still alive. Workers do not do the same at once.
 func sleep(ctx context.Context, delay time.Duration) bool {
-	timer := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(delay))) //nolint:gosec // it spreads load
+	timer := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(delay))) // it spreads load
 	defer timer.Stop()
 	select {
 	case <-timer.C:

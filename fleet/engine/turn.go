@@ -45,10 +45,10 @@ const (
 type turn struct {
 	work   *work
 	taskID string
-	life   context.Context //nolint:containedctx // the attempt's; its cause is the reason of an early end
+	life   context.Context // the attempt's; its cause is the reason of an early end
 	end    context.CancelCauseFunc
 
-	taskCtx context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	taskCtx context.Context // ends with a [*fleet.CancelledError] if the task is cancelled
 	cancel  context.CancelCauseFunc
 
 	isPromoted bool // the session was promoted before the turn began

@@ -119,7 +119,7 @@ func (w *work) start(ctx context.Context, fatal chan<- error) (worker.Worker, er
 		select {
 		case <-time.After(startDelay):
 		case <-ctx.Done():
-			return nil, nil //nolint:nilnil // there is none
+			return nil, nil // there is none
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (x *Index) Claim(ctx context.Context, taskID, worker string) (*fleet.Attemp
 		Scan(&a.TaskID, &a.Task, &a.Number, &a.Lost, &a.Epoch, &a.Cancel, &a.Verdicts, &a.Rescued, &a.Seq, &age)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, nil //nolint:nilnil // it is not the task's turn
+		return nil, nil // it is not the task's turn
 	case errors.As(err, &pgErr) && pgErr.Code == uniqueViolation:
 		return nil, fmt.Errorf("cannot take task %s: a task of its session runs in another task queue", taskID)
 	case err != nil:
@@ -167,7 +167,7 @@ func (x *Index) End(ctx context.Context, a fleet.Attempt, r *fleet.Result) error
 			return fmt.Errorf("cannot encode the result of task %s: %w", a.TaskID, err)
 		}
 		text := replaceNUL(raw)
-		result, seq = &text, int64(r.Seq) //nolint:gosec // it counts events
+		result, seq = &text, int64(r.Seq) // it counts events
 	}
 	tag, err := x.pool.Exec(ctx, end, a.TaskID, a.Epoch, seq, result)
 	switch {

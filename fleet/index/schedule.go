@@ -61,7 +61,7 @@ func (x *Index) Schedule(ctx context.Context, name string) (*Schedule, error) {
 		Scan(s.fields()...)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	case err != nil:
 		return nil, fmt.Errorf("cannot read schedule %q: %w", name, err)
 	}

@@ -74,7 +74,7 @@ func writeAccess(path string) error {
 	if err := os.WriteFile(path, []byte(access), 0o600); err != nil {
 		return err
 	}
-	return os.Chmod(path, 0o644) //nolint:gosec // whatever the umask is
+	return os.Chmod(path, 0o644) // whatever the umask is
 }
 
 // setPassword sets the password of the superuser while no server runs: no client can

@@ -182,7 +182,7 @@ type sessionLog struct {
 }
 
 // Epoch implements [settle.EpochLog].
-func (o *sessionLog) Epoch() uint64 { return uint64(o.epoch) } //nolint:gosec // it counts from 1
+func (o *sessionLog) Epoch() uint64 { return uint64(o.epoch) } // it counts from 1
 
 // Append implements [settle.Log].
 func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
@@ -197,7 +197,7 @@ func (o *sessionLog) Append(events []event.Event, d settle.Durability) error {
 		}
 		lines = append(lines, '\n')
 	}
-	o.end.Store(int64(events[len(events)-1].Seq)) //nolint:gosec // it counts from 1
+	o.end.Store(int64(events[len(events)-1].Seq)) // it counts from 1
 	o.bytes.Add(int64(len(lines)))
 	c := o.logs.durableCommitter
 	if d == settle.Lazily || closes(events) {
@@ -222,7 +222,7 @@ func closes(events []event.Event) bool {
 
 // Read implements [settle.Log].
 func (o *sessionLog) Read(ctx context.Context, cursor uint64) iter.Seq2[event.Event, error] {
-	if int64(cursor) >= o.end.Load() { //nolint:gosec // it counts events
+	if int64(cursor) >= o.end.Load() { // it counts events
 		return func(func(event.Event, error) bool) {} // a question less for each new session
 	}
 	size := func(int) {}

@@ -28,7 +28,7 @@ type sessionState struct {
 // writer has an epoch of its own, one above the writer's before: so no other one was between, and the
 // database is not an older one that was restored.
 func (k sessionState) continues(o *sessionLog, seq int64) bool {
-	return k.state.Seq > 0 && int64(k.state.Seq) == seq && k.born.Equal(o.born) && //nolint:gosec // it counts events
+	return k.state.Seq > 0 && int64(k.state.Seq) == seq && k.born.Equal(o.born) && // it counts events
 		(k.epoch == o.epoch || k.epoch == o.epoch-1)
 }
 

@@ -30,7 +30,7 @@ func ParseConfig(text string) (*pgxpool.Config, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Query().Get("passfile") == "" {
-		return config, nil //nolint:nilerr // it is no URL, which pgx has read
+		return config, nil // it is no URL, which pgx has read
 	}
 	if _, hasPassword := u.User.Password(); hasPassword {
 		return config, nil

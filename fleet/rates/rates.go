@@ -70,7 +70,7 @@ func List(ctx context.Context, pool *pgxpool.Pool) ([]Limit, error) {
 // goroutines.
 type Rates struct {
 	pool  *pgxpool.Pool
-	life  context.Context //nolint:containedctx // it is the worker's
+	life  context.Context // it is the worker's
 	stop  context.CancelFunc
 	loops sync.WaitGroup
 

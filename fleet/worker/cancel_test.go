@@ -15,7 +15,7 @@ import (
 // singleEngine is an engine with one attempt.
 type singleEngine struct {
 	fleet.Engine
-	cancelled context.Context //nolint:containedctx // as the engine's
+	cancelled context.Context // as the engine's
 	result    chan *fleet.Result
 }
 

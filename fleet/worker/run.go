@@ -30,7 +30,7 @@ type run struct {
 	logger  *slog.Logger
 	done    chan struct{} // closed when nothing of it runs any more
 
-	life context.Context //nolint:containedctx // it ends when the attempt is to end early
+	life context.Context // it ends when the attempt is to end early
 	end  context.CancelCauseFunc
 
 	// spentBefore is the usage of the task before the present turn; it is set before the turn
@@ -40,10 +40,10 @@ type run struct {
 
 	session atomic.Pointer[settle.Session] // while it is open
 
-	taskCtx context.Context //nolint:containedctx // ends with a [*fleet.CancelledError] if the task is cancelled
+	taskCtx context.Context // ends with a [*fleet.CancelledError] if the task is cancelled
 	cancel  context.CancelCauseFunc
 
-	waitCtx context.Context //nolint:containedctx // ends with life, or with errHeld
+	waitCtx context.Context // ends with life, or with errHeld
 	hold    context.CancelCauseFunc
 	hooks   bool // the session has hooks; set before it is opened
 	waits   waits

@@ -28,7 +28,7 @@ func (r *run) prepare() (fleet.Attempt, *fleet.Place, error) {
 		return a, nil, nil
 	}
 	if r.worker.config.Workspaces == nil {
-		return a, nil, fmt.Errorf("the task works in the repository %s, and this worker has no directory for workspaces", a.Task.Repo)
+		return a, nil, fmt.Errorf("the task works in the repository %s, and this worker has no workspaces", a.Task.Repo)
 	}
 	ctx, cancel := context.WithCancel(r.life)
 	defer cancel()
@@ -73,7 +73,7 @@ func (r *run) keep(
 // to run anything again.
 func (r *run) checkpoint(ctx context.Context, at *fleet.Place, turn string) (*fleet.Checkpoint, error) {
 	if at == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	if at.Note != "" && !r.startedTurn && at.Turn != turn {
 		return &fleet.Checkpoint{

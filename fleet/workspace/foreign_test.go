@@ -100,7 +100,7 @@ func TestCannotEmpty(t *testing.T) {
 	}
 	with(t, k, "unused", "", "/nonexistent")
 	write(t, filepath.Join(at.Dir, "cache", "file"), "", 0o400)
-	if err := os.Chmod(filepath.Join(at.Dir, "cache"), 0o500); err != nil { //nolint:gosec // as a module cache has it
+	if err := os.Chmod(filepath.Join(at.Dir, "cache"), 0o500); err != nil { // as a module cache has it
 		t.Fatal(err)
 	}
 	second, err := k.Prepare(t.Context(), a)

@@ -289,7 +289,7 @@ func remove(path string) error {
 	}
 	_ = filepath.WalkDir(path, func(path string, e os.DirEntry, _ error) error {
 		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // it is removed
+			_ = os.Chmod(path, 0o700) // it is removed
 		}
 		return nil
 	})

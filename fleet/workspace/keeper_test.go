@@ -402,7 +402,7 @@ func TestSweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(at.Dir, 0o500); err != nil { //nolint:gosec // as a module cache has it
+		if err := os.Chmod(at.Dir, 0o500); err != nil { // as a module cache has it
 			t.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ func (s Store) find(ctx context.Context, session string) (*record, error) {
 		LEFT JOIN settle_fleet.checkpoint c ON c.session = w.session WHERE w.session = $1 ORDER BY c.epoch DESC NULLS LAST LIMIT 1`, session).
 		Scan(&k.repo, &k.ref, &k.base, &k.branch, &k.instance, &k.checkpoint, &k.bundle)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the workspace of session %q: %w", session, err)

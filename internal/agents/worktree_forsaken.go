@@ -100,8 +100,8 @@ func (k Worktrees) hasNoLog(ctx context.Context, session string) bool {
 	if free, err := journal.Free(dataDir, session); err != nil || !free {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	for range journal.Read(ctx, dataDir, session, 0) {
-		return false
+	for _, err := range journal.Read(ctx, dataDir, session, 0) {
+		return errors.Is(err, fs.ErrNotExist) // of another error, nothing is known
 	}
 	return true
 }

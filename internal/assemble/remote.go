@@ -84,7 +84,7 @@ type promptAnswer struct {
 // machine.
 func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) {
 	if o.Settings.Executor == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	r := &remoteTools{
 		command: o.Settings.Executor, lease: o.Settings.ExecutorLease, settle: o.Version, env: env,

@@ -23,7 +23,7 @@ import (
 	"github.com/settle-agent/settle/tool/web"
 )
 
-//nolint:gochecknoglobals // a flag of the test binary
+// a flag of the test binary
 var update = flag.Bool("update", false, "write the golden files again")
 
 // The name, description, schema and flags of each built-in tool are part of the requests

@@ -32,7 +32,7 @@ func (r *Resolved) Choose() (Choice, error) {
 // of a flag applies to it if it has the same provider.
 func (r *Resolved) ChooseFallback(first Choice) (*Choice, error) {
 	if r.FallbackModel == "" || r.FallbackModel == first.String() {
-		return nil, nil //nolint:nilnil // it is documented
+		return nil, nil // it is documented
 	}
 	choice, err := r.named(r.FallbackModel, "fallback_model")
 	if err != nil {

@@ -295,7 +295,7 @@ func (f *fileHashes) of(ctx context.Context, path string) (string, error) {
 	f.known[path] = ""
 	file, err := f.project.OpenFile(path)
 	if err != nil {
-		return "", nil //nolint:nilerr // a word that names no file
+		return "", nil // a word that names no file
 	}
 	defer func() { _ = file.Close() }() // the file was only read
 	sum := sha256.New()
@@ -309,7 +309,7 @@ func (f *fileHashes) of(ctx context.Context, path string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", nil //nolint:nilerr // such as a folder
+		return "", nil // such as a folder
 	}
 	if f.room -= n; f.room < 0 {
 		return "", fmt.Errorf("the files that they name have more than %d MB together, up to %q", maxHashed>>20, path)

@@ -239,7 +239,7 @@ const readBatch = 1024
 func (d *Dir) Sync() error {
 	f, err := d.root.Open(".")
 	if err != nil {
-		return nil //nolint:nilerr // readable or not, the change has happened
+		return nil // readable or not, the change has happened
 	}
 	defer f.Close()
 	return syncDir(f)

@@ -12,7 +12,7 @@ import (
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil //nolint:nilerr // Readable or not, the rename has happened.
+		return nil // Readable or not, the rename has happened.
 	}
 	defer d.Close()
 	if err := d.Sync(); err != nil && !cannotSync(err) {

@@ -133,7 +133,7 @@ func (p *Proxy) Env(port uint16) (env []string) {
 
 // Listen opens the proxy at a loopback port.
 func (p *Proxy) Listen() (port uint16, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
+	l, err := net.Listen("tcp", "127.0.0.1:0") // it does not block
 	if err != nil {
 		return 0, fmt.Errorf("cannot open the sandbox's proxy: %w", err)
 	}

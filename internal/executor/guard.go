@@ -116,11 +116,11 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 	}
 	err = fs.WalkDir(dir.FS(), filepath.ToSlash(path), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || len(files) >= maxGuarded {
-			return nil //nolint:nilerr // unreadable files are not protected
+			return nil // unreadable files are not protected
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return nil //nolint:nilerr // it was removed meanwhile
+			return nil // it was removed meanwhile
 		}
 		f := protectedFile{mode: info.Mode()}
 		switch {
@@ -128,7 +128,7 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 			f.large = true
 		case info.Mode().IsRegular():
 			if f.content, f.large, err = readGuarded(dir, name); err != nil {
-				return nil //nolint:nilerr // it was removed meanwhile
+				return nil // it was removed meanwhile
 			}
 		case info.Mode()&fs.ModeSymlink != 0:
 			f.target, _ = dir.Readlink(name)

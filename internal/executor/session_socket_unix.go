@@ -57,7 +57,7 @@ func (p *sessionSocket) lock() (*os.File, error) {
 	}
 	_ = file.Close()
 	if err == nil || errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, nil //nolint:nilnil // held, or just removed
+		return nil, nil // held, or just removed
 	}
 	return nil, fmt.Errorf("cannot lock the executor: %w", err)
 }

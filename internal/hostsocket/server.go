@@ -60,7 +60,7 @@ type Service struct {
 type Server struct {
 	dir     string
 	service Service
-	life    context.Context //nolint:containedctx // the server's own context, not a request's
+	life    context.Context // the server's own context, not a request's
 	end     context.CancelFunc
 	serving sync.WaitGroup
 

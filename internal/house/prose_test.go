@@ -19,7 +19,7 @@ import (
 //
 //	go test ./internal/house -run TestProse -findings internal/turn
 
-//nolint:gochecknoglobals // a flag of the test binary
+// a flag of the test binary
 var findings = flag.String("findings", "", "list the findings in files whose path begins with this, or \".\" for all")
 
 // proseKind is a kind of text that the lint reads.

@@ -256,7 +256,7 @@ func (l *Log) AfterFailure(f func()) (stop func() bool) {
 
 // failure is a context that ends when the store fails.
 type failure struct {
-	context.Context //nolint:containedctx // its waiters cost no goroutine
+	context.Context // its waiters cost no goroutine
 	report          context.CancelFunc
 }
 

@@ -67,7 +67,7 @@ func (l *Log) endReopen(failed error) (*receipt, error) {
 	l.queue.seal()
 	if len(l.queue.events) == 0 {
 		l.feed.forgetMore()
-		return nil, nil //nolint:nilnil // nothing to wait for
+		return nil, nil // nothing to wait for
 	}
 	l.queue.sync = Durably
 	l.wakeWriter()

@@ -43,7 +43,7 @@ const unreadFactor = 16
 // Conn is a connection.
 type Conn struct {
 	o      Options
-	ctx    context.Context //nolint:containedctx // the context of requests, which the reader passes on
+	ctx    context.Context // the context of requests, which the reader passes on
 	cancel context.CancelCauseFunc
 	wake   chan struct{} // holds one token if the queue is not empty
 	ended  chan struct{} // closed by update at the end of the input

@@ -28,7 +28,7 @@ type Guard struct {
 // Proxy chooses the proxy of a request.
 func (g *Guard) Proxy(r *http.Request) (*url.URL, error) {
 	if g.Next == nil {
-		return nil, nil //nolint:nilnil // as the signature has it: no proxy
+		return nil, nil // as the signature has it: no proxy
 	}
 	proxy, err := g.Next(r)
 	if proxy != nil {

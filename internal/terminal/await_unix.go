@@ -27,7 +27,7 @@ func await(in, wake *os.File) (bool, error) {
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return true, nil //nolint:nilerr // the read returns the error
+			return true, nil // the read returns the error
 		case set.IsSet(b):
 			var one [64]byte
 			_, err := wake.Read(one[:])

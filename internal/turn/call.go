@@ -412,7 +412,8 @@ func (c *call) end(ctx context.Context, g toolReturn) {
 	case g.err != nil:
 		d.Status, d.Output = event.ItemFailed, g.err.Error()
 	case r.Unknown:
-		d.Status, d.Effects, d.Cause = event.ItemAborted, event.EffectsUnknown, event.Abort(event.MachineLost, "executor")
+		d.Status, d.Effects = event.ItemAborted, event.EffectsUnknown
+		d.Cause = event.Abort(event.MachineLost, "executor")
 		if ctx.Err() != nil {
 			d.Cause = interruption(context.Cause(ctx))
 		}

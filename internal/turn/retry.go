@@ -199,7 +199,7 @@ const maxDelayJitter = 2 * time.Second
 // delayJitter returns a random addition to a delay that a provider asked for: it asks all
 // sessions for the same delay.
 func delayJitter(d time.Duration) time.Duration {
-	return time.Duration(float64(min(d/10, maxDelayJitter)) * rand.Float64()) //nolint:gosec // jitter is no secret
+	return time.Duration(float64(min(d/10, maxDelayJitter)) * rand.Float64()) // jitter is no secret
 }
 
 // backoff doubles the delay each time, with a jitter of a quarter, so that sessions that
@@ -209,5 +209,5 @@ func backoff(n int, first, most time.Duration) time.Duration {
 	if n-1 < 16 {
 		d = min(first<<(n-1), most)
 	}
-	return min(time.Duration(float64(d)*(0.75+rand.Float64()/2)), most) //nolint:gosec // jitter is no secret
+	return min(time.Duration(float64(d)*(0.75+rand.Float64()/2)), most) // jitter is no secret
 }

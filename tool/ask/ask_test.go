@@ -19,7 +19,7 @@ func TestResult(t *testing.T) {
 	ended, end := context.WithCancelCause(t.Context())
 	end(event.Abort(event.Interrupted, "user"))
 	for name, tt := range map[string]struct {
-		ctx     context.Context //nolint:containedctx // of the case
+		ctx     context.Context // of the case
 		content string
 		err     error
 		output  string

@@ -18,7 +18,7 @@ func CheckMask(tool string, args json.RawMessage, masked func(text string) bool)
 		Patch   string `json:"input"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
-		return nil //nolint:nilerr // The tool reports the error.
+		return nil // The tool reports the error.
 	}
 	w := &Workspace{masked: masked}
 	switch tool {

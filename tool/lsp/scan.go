@@ -40,7 +40,7 @@ func scan(dir string, l *Language) (files map[string]stamp, isComplete bool) {
 	n, end := 0, time.Now().Add(scanTimeout)
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // files that cannot be read are not compared
+			return nil // files that cannot be read are not compared
 		}
 		if n++; n > maxScanned || n%256 == 0 && time.Now().After(end) {
 			isComplete = false

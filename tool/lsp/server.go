@@ -67,7 +67,7 @@ type text struct {
 
 // job is work for the owner. It is done even if its caller has gone, unless it is a query.
 type job struct {
-	ctx    context.Context //nolint:containedctx // its caller's
+	ctx    context.Context // its caller's
 	edits  []Edit
 	query  func(ctx context.Context, s *server) (string, error) // nil for a check
 	answer chan answer                                          // a caller that has given up does not receive it

@@ -73,7 +73,7 @@ const maxFile = 4 << 20
 // Servers are the language servers of one session. Close ends them; nil has none.
 type Servers struct {
 	config Config
-	life   context.Context //nolint:containedctx // the session's
+	life   context.Context // the session's
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup
 

@@ -33,7 +33,7 @@ var errForms = fmt.Errorf("the server asked for input more than %d times in the 
 
 // caller is a running call, for which a server requests input.
 type caller struct {
-	ctx       context.Context //nolint:containedctx // the call's, for requests that have another
+	ctx       context.Context // the call's, for requests that have another
 	cancel    context.CancelCauseFunc
 	ask       func(context.Context, event.Form) (json.RawMessage, error)
 	show      func(text string)

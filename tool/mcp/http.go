@@ -33,7 +33,7 @@ type remote struct {
 
 	base   http.RoundTripper
 	cancel context.CancelCauseFunc
-	life   context.Context //nolint:containedctx // it is the connection's own, no request's
+	life   context.Context // it is the connection's own, no request's
 
 	mu    sync.Mutex // guards the fields below
 	conn  sdk.Connection

@@ -31,7 +31,7 @@ const (
 type link struct {
 	server Server
 	config *Config
-	life   context.Context //nolint:containedctx // the session's, not a call's
+	life   context.Context // the session's, not a call's
 	work   *sync.WaitGroup // goroutines that Close waits for
 	update func(Server, Catalogue)
 	report func(error) // receives each part that did not end

@@ -72,7 +72,7 @@ type relayed struct {
 	filter
 
 	relay    *Relay
-	life     context.Context //nolint:containedctx // it is the connection's own, no request's
+	life     context.Context // it is the connection's own, no request's
 	cut      context.CancelCauseFunc
 	incoming chan jsonrpc.Message
 	work     sync.WaitGroup // goroutines that wait for answers

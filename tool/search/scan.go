@@ -65,7 +65,7 @@ func newScanner(q *query) *scanner {
 func (s *scanner) file(ctx context.Context, in *disk.Dir, name, path string) error {
 	f, info, err := in.Open(name)
 	if err != nil {
-		return nil //nolint:nilerr // Gone or not ours: nothing to find in it.
+		return nil // Gone or not ours: nothing to find in it.
 	}
 	defer f.Close()
 	if s.c.skips(path, s.at.Judged() && disk.Shared(info)) {
@@ -125,7 +125,7 @@ func (s *scanner) mayMatch(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		if err != nil {
-			return false, nil //nolint:nilerr // Unreadable, such as a bad disk.
+			return false, nil // Unreadable, such as a bad disk.
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (s *scanner) eachLine(ctx context.Context, path string) error {
 		}
 		text, err := s.next()
 		if err != nil {
-			return nil //nolint:nilerr // The end, or a file that cannot be read.
+			return nil // The end, or a file that cannot be read.
 		}
 		f := found{path: path, number: number, text: text, match: s.re.Match(text)}
 		switch {

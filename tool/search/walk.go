@@ -58,7 +58,7 @@ func (w *walker) dir(d *disk.Dir, path, rel string, ig *ignore.Rules) error {
 		return context.Cause(w.ctx)
 	}
 	if err != nil {
-		return nil //nolint:nilerr // Not ours to read: nothing to find in it.
+		return nil // Not ours to read: nothing to find in it.
 	}
 	ig = ig.Enter(d, w.top+rel, func(name string) bool {
 		_, found := slices.BinarySearchFunc(entries, name,
@@ -94,7 +94,7 @@ func (w *walker) below(e entry, ig *ignore.Rules) error {
 	}
 	sub, err := e.in.Sub(e.Name())
 	if err != nil {
-		return nil //nolint:nilerr // Not ours to read, or another thing by now.
+		return nil // Not ours to read, or another thing by now.
 	}
 	defer sub.Close()
 	return w.dir(sub, e.path, e.rel+"/", ig)

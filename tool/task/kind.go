@@ -102,7 +102,7 @@ func property(kinds []Kind) string {
 // find returns the kind of the name; nil for "".
 func find(kinds []Kind, name string) (*Kind, error) {
 	if name == "" {
-		return nil, nil //nolint:nilnil // the call requests no kind
+		return nil, nil // the call requests no kind
 	}
 	for n := range kinds {
 		if kinds[n].Name() == name {

@@ -201,7 +201,7 @@ func ownDir(dir string) error {
 // starts none, because the flags name a running one.
 func (f *engineFlags) findDevServer(ctx context.Context) (*temporaldev.Program, error) {
 	if f.address != "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	program, err := temporaldev.Find(ctx, os.Getenv(temporaldev.ProgramVar))
 	return &program, failed(err)

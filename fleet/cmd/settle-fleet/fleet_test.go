@@ -175,7 +175,7 @@ func TestMistakes(t *testing.T) {
 		{args: []string{"prune"}, code: codeFailed, says: "run settle-fleet migrate"},
 		{args: []string{"prune", "--days", "213503982334601"}, code: codeUsage, says: "--days must be from 1 to"},
 		{args: []string{"dev", "--database", database}, code: codeUsage, says: "leave out --database"},
-		{args: []string{"dev", "--slots", "0", "--dir", "/nowhere"}, code: codeUsage, says: "a worker needs at least 1"},
+		{args: []string{"dev", "--slots", "0", "--dir", "/nowhere"}, code: codeUsage, says: "needs at least 1"},
 		{args: []string{"dev", "--sandbox", "maybe", "--dir", "/nowhere"}, code: codeUsage, says: "it is required or off"},
 		{args: []string{"dance"}, code: codeUsage, says: "unknown command"},
 	} {

@@ -56,7 +56,8 @@ func (f *workerFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.slots, "slots", 4, "run `N` tasks at a time")
 	flags.StringVarP(&f.model, "model", "m", "", "`PROVIDER/NAME` of the model for tasks that name none")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the provider's server")
-	flags.StringVar(&f.executor, "executor", "", "for tasks that name none, `COMMAND` that leads to the machine to work on")
+	flags.StringVar(&f.executor, "executor", "",
+		"for tasks that name none, `COMMAND` that leads to the machine to work on")
 	flags.StringVar(&f.approvals, "approvals", "",
 		"`hold` tasks whose calls need a person until one decides (settle-fleet approvals), or deny these calls; "+
 			"default: hold, and deny where settle-fleet confines tasks in a sandbox")

@@ -99,7 +99,7 @@ type Options struct {
 type Asker struct {
 	Options
 
-	life context.Context //nolint:containedctx // of questions
+	life context.Context // of questions
 	end  context.CancelFunc
 	busy sync.WaitGroup
 

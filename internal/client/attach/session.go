@@ -30,7 +30,7 @@ type Session struct {
 	host    Host
 	conn    net.Conn // for calls
 	calls   *jsonrpc.Conn
-	life    context.Context //nolint:containedctx // the session's own context, until Close
+	life    context.Context // the session's own context, until Close
 	end     context.CancelFunc
 
 	mu       sync.Mutex // guards the fields below

@@ -50,7 +50,7 @@ func (f *Flags) Token() (string, error) {
 // TLS returns the TLS configuration of the flags; nil without one.
 func (f *Flags) TLS() (*tls.Config, error) {
 	if f.Cert == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	cert, certErr := disk.ReadRegular(f.Cert, maxPEM)
 	key, keyErr := disk.ReadRegular(f.Key, maxPEM)

@@ -57,7 +57,7 @@ func (t trusting) Accept() (net.Conn, error) {
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSocket == 0 {
-		return nil //nolint:nilerr // Listening reports the error
+		return nil // Listening reports the error
 	}
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", path)

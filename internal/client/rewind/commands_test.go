@@ -158,8 +158,8 @@ func TestRewindKeepsPathsWithoutRoom(t *testing.T) {
 	b.put("f", "mine\n")
 	p := b.plan("")
 	if diff := cmp.Diff([]string{
-		"keep a", "keep a/sub", "keep c", "keep c/d", "keep c/d/e", "keep f", "keep f/g", "recreate h", "remove a/sub/n",
-		"remove b/sub", "remove b/sub/n", "restore b",
+		"keep a", "keep a/sub", "keep c", "keep c/d", "keep c/d/e", "keep f", "keep f/g", "recreate h",
+		"remove a/sub/n", "remove b/sub", "remove b/sub/n", "restore b",
 	}, did(p)); diff != "" {
 		t.Error(diff)
 	}

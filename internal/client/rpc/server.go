@@ -61,7 +61,7 @@ type Server struct {
 	Protocol
 	*jsonrpc.Conn
 	// Life is the context of all work for the client: it ends last. Serve sets it.
-	Life context.Context //nolint:containedctx // as it says
+	Life context.Context // as it says
 
 	end  context.CancelCauseFunc
 	work sync.WaitGroup // lanes and background work

@@ -56,14 +56,14 @@ type Exporter struct {
 	tracer   trace.Tracer
 	began    time.Time
 
-	running context.Context //nolint:containedctx // ends when Close begins
+	running context.Context // ends when Close begins
 	stop    context.CancelCauseFunc
 	ended   chan struct{} // closed after the last export of metrics
 
 	mu      sync.Mutex      // guards the fields below
 	queued  int             // bytes of spans
 	lost    int             // spans that found no room
-	finish  context.Context //nolint:containedctx // bounds the last exports; set by Close
+	finish  context.Context // bounds the last exports; set by Close
 	failing map[*Endpoint]error
 }
 

@@ -63,7 +63,7 @@ const maxLine = 16 << 20
 func readBase(dir string) (*leftover, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil || len(all) == 0 {
-		return nil, nil //nolint:nilerr,nilnil // there is none
+		return nil, nil // there is none
 	}
 	number := 0
 	for _, e := range all {

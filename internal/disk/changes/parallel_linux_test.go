@@ -233,7 +233,8 @@ func TestParallelCallsLoseNoContent(t *testing.T) {
 		cancelled, cancel := context.WithCancel(p.ctx)
 		cancel()
 		for range rapid.IntRange(3, 20).Draw(rt, "steps") {
-			switch step := rapid.SampledFrom([]string{"begin", "change", "change", "end", "cut begin"}).Draw(rt, "step"); {
+			steps := []string{"begin", "change", "change", "end", "cut begin"}
+			switch step := rapid.SampledFrom(steps).Draw(rt, "step"); {
 			case step == "cut begin":
 				p.begin(cancelled)
 			case step == "begin" || len(p.active) == 0:

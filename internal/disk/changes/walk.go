@@ -105,7 +105,7 @@ func (w *walker) dir(d *disk.Dir, rel string, rules *ignore.Rules, depth int) er
 	}
 	if err != nil {
 		w.miss(rel)
-		return nil //nolint:nilerr // it vanished, or it is not ours to read
+		return nil // it vanished, or it is not ours to read
 	}
 	has := map[string]bool{}
 	for _, name := range []string{".git", ".gitignore"} {
@@ -160,7 +160,7 @@ func (w *walker) entry(d *disk.Dir, rel, name string, rules *ignore.Rules, depth
 	info, err := d.Lstat(name)
 	if err != nil { // also if it is missing for a moment: it must not count as created or deleted
 		w.miss(path)
-		return nil //nolint:nilerr // it vanished, or it is not ours to read
+		return nil // it vanished, or it is not ours to read
 	}
 	n := nodeOf(info)
 	if n.Kind == Directory {

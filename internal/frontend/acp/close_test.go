@@ -220,7 +220,7 @@ func TestEndWhileItReads(t *testing.T) {
 	c.Answer(
 		"fs/read_text_file",
 		func(json.RawMessage) (any, error) { return nil, nil },
-	) //nolint:nilnil // it is not answered
+	) // it is not answered
 	if err := os.WriteFile(filepath.Join(c.Dir, "a.txt"), []byte("saved\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // prompt is a prompt that waits for its answer.
 type prompt struct {
 	request *jsonrpc.Request
-	ctx     context.Context //nolint:containedctx // ends when it is answered, and with the connection
+	ctx     context.Context // ends when it is answered, and with the connection
 	session string
 	text    string
 	files   image.Attached

@@ -24,7 +24,7 @@ func TestNextCommandsNeedAnInstalledSettle(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil { // a program
 		t.Fatal(err)
 	}
 	if got := afterInstalling([]string{"PATH=" + dir}); got != "" {

@@ -28,7 +28,7 @@ const (
 
 // progress sends the progress of a turn to a client that asked for it.
 type progress struct {
-	ctx   context.Context //nolint:containedctx // the request's context, which determines the target of notifications
+	ctx   context.Context // the request's context, which determines the target of notifications
 	to    *sdk.ServerSession
 	token any // nil if the client does not want to know
 	log   *slog.Logger

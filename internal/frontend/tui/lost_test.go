@@ -23,7 +23,7 @@ var errHostIsDead = errors.New("pid 7 (detached) does not host the session any m
 // attachedTalk is a conversation whose host can be killed.
 type attachedTalk struct {
 	talk
-	dead context.Context //nolint:containedctx // ends with the host
+	dead context.Context // ends with the host
 }
 
 func (attachedTalk) Host() string { return "pid 7 (detached)" }
@@ -58,7 +58,7 @@ func (g attachedTalk) Interrupt(ctx context.Context, i settle.Interruption) (set
 // killable are sessions of another process, which can be killed.
 type killable struct {
 	inMemory
-	dead context.Context //nolint:containedctx // ends with the process
+	dead context.Context // ends with the process
 	kill context.CancelFunc
 }
 

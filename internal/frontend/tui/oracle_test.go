@@ -26,7 +26,7 @@ import (
 // terminal with the test.
 const paneVar = "SETTLE_TUI_PANE"
 
-func init() { //nolint:gochecknoinits // before the flags of a test binary are looked at
+func init() { // before the flags of a test binary are looked at
 	if socket := os.Getenv(paneVar); socket != "" {
 		os.Exit(pane(socket))
 	}

@@ -20,7 +20,7 @@ import (
 // labelled lines written once, numbered choices, no clock.
 type plain struct {
 	Options
-	ctx   context.Context //nolint:containedctx // RunPlain's own
+	ctx   context.Context // RunPlain's own
 	in    io.Reader
 	out   io.Writer
 	width int

@@ -131,7 +131,7 @@ func (o *Options) placeIn(s event.State) string {
 // of its state, except the two channels.
 type UI struct {
 	Options
-	ctx  context.Context //nolint:containedctx // Run's own
+	ctx  context.Context // Run's own
 	post chan func()     // functions that the loop calls
 	work chan func()     // requests to the session, sent one after the other
 

@@ -353,7 +353,7 @@ func (s *Server) closedElsewhere(ctx context.Context, id string) error {
 		return err
 	}
 	if free, err := journal.Free(s.DataDir, id); free || err != nil {
-		return nil //nolint:nilerr // if locks cannot be seen, nothing indicates that the session is open
+		return nil // if locks cannot be seen, nothing indicates that the session is open
 	}
 	holder, err := journal.Holder(s.DataDir, id)
 	if err != nil {

@@ -215,7 +215,7 @@ func starts(name, line string) string {
 func readDir(dir *os.Root, name string, look *look) (list []fs.DirEntry, err error) {
 	info, err := dir.Lstat(name)
 	if err != nil || info.Mode().IsRegular() {
-		return nil, nil //nolint:nilerr // there is none
+		return nil, nil // there is none
 	}
 	if !info.IsDir() {
 		return nil, errOdd

@@ -49,7 +49,7 @@ var (
 // look is one pass over the files that commands can change. A bound or its call can end it
 // early.
 type look struct {
-	ctx       context.Context //nolint:containedctx // the context of the look's call
+	ctx       context.Context // the context of the look's call
 	closing   <-chan struct{}
 	folders   int   // number of folders that it can still read
 	endReason error // reason of an early end; nil for none

@@ -19,7 +19,7 @@ func TestGuardChangesNothingThroughSwappedLinks(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, ".vscode"), 0o500); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, ".vscode"), 0o700) }) //nolint:gosec // so that it can be removed
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, ".vscode"), 0o700) }) // so that it can be removed
 	g := New()
 	t.Cleanup(func() { _ = g.Close() })
 	if err := g.Enter(t.Context(), Area{Look: []string{dir}, Keep: []string{kept}}); err != nil {

@@ -63,7 +63,7 @@ func (g *Guard) watched(file *os.File, f *folder) {
 	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()),
 		unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
 	if err == nil && len(w.folders) < w.most {
-		w.folders[int32(wd)] = f //nolint:gosec // the value comes from the kernel
+		w.folders[int32(wd)] = f // the value comes from the kernel
 		return
 	}
 	_ = w.close()
@@ -91,7 +91,7 @@ func (w *watcher) read(g *Guard) (all bool) {
 				binary.NativeEndian.Uint32(rest),
 			), binary.NativeEndian.Uint32(
 				rest[4:],
-			) //nolint:gosec // as the kernel has it
+			) // as the kernel has it
 			size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
 			name, _, _ := bytes.Cut(rest[unix.SizeofInotifyEvent:size], []byte{0})
 			rest = rest[size:]

@@ -33,7 +33,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-//nolint:gochecknoglobals // it never changes
+// it never changes
 var defaults = sync.OnceValue(func() *table { return build("", nil) })
 
 // New returns the keys of a preset, changed by the user's own keys of actions. A key of the user

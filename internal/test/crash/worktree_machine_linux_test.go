@@ -135,7 +135,8 @@ func (s settle) killWorktree(t *testing.T, n int, r *rand.Rand) (kept bool, err 
 	if v.session == "next" {
 		branches, failure := v.git("branch", "--list", "settle/s")
 		if _, missing := os.Stat(filepath.Join(v.dir, "data", "worktrees", "s")); missing == nil || branches != "" {
-			failure = errors.Join(failure, fmt.Errorf("the cut start left branch %q; its folder: %v", branches, missing))
+			left := fmt.Errorf("the cut start left branch %q; its folder: %v", branches, missing)
+			failure = errors.Join(failure, left)
 		}
 		err = errors.Join(err, failure)
 	}

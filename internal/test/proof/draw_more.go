@@ -11,7 +11,7 @@ import (
 
 // adopt makes the calls of a script also start children.
 func adopt(s Script, seed uint64) Script {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be the same again
+	r := rand.New(rand.NewPCG(seed, 1)) // it is to be the same again
 	step := func() Step {
 		return Step{
 			Kind: []StepKind{Child, Child, Await}[r.IntN(3)],
@@ -56,7 +56,7 @@ func adopt(s Script, seed uint64) Script {
 
 // handOver makes the calls of a script also work on another machine.
 func handOver(s Script, seed uint64) Script {
-	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // it is to be the same again
+	r := rand.New(rand.NewPCG(seed, 2)) // it is to be the same again
 	step := func() Step {
 		kinds := []StepKind{Remote, Slow, HostDies, Back, Back, Twice, Twice, Unreachable}
 		return Step{

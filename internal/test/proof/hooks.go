@@ -25,7 +25,7 @@ func (p *process) hooked(seed int) *hooks.Set {
 		Dir:    "/work",
 		Redact: p.world.redactor,
 		Runner: &doubtful{p: p, draw: rand.New(rand.NewPCG(uint64(seed), 2))},
-	} //nolint:gosec // it is to be the same again
+	} // it is to be the same again
 	for n, e := range event.HookEvents() {
 		c.Hooks = append(
 			c.Hooks, run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0},

@@ -116,7 +116,7 @@ func (d *disk) take(broke func(string, string, ...any)) (shelf, error) {
 	if before.store == nil {
 		return s, nil
 	}
-	n := uint64(d.len()) + 1 //nolint:gosec // it is short
+	n := uint64(d.len()) + 1 // it is short
 	if before.append(
 		[]event.Event{{V: event.Version, Session: "s", Seq: n, By: "host", Data: event.SessionClosed{}}},
 		journal.Lazily,
@@ -156,7 +156,7 @@ func (d *disk) compare(broke func(string, string, ...any)) {
 		if raw, err := e.AppendJSON(
 			nil,
 		); err != nil ||
-			string(raw) != string(d.record(uint64(n)+1)) { //nolint:gosec // it counts
+			string(raw) != string(d.record(uint64(n)+1)) { // it counts
 			broke("C1", "event %d of the log is not what was written: %s, %v", n+1, raw, err)
 			return
 		}

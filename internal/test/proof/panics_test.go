@@ -105,7 +105,7 @@ func TestPanicInDrawnSessions(t *testing.T) {
 				t.Parallel()
 				for n := next.Add(1); n <= int64(count) && !t.Failed(); n = next.Add(1) {
 					seed := seed + int(n) - 1
-					drawn := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // any number is a seed
+					drawn := rand.New(rand.NewPCG(uint64(seed), 0)) // any number is a seed
 					b := &bomb{place: places()[drawn.IntN(len(places()))], at: 2 + drawn.IntN(40)}
 					s := Draw(seed)
 					s.Readers = append(s.Readers, Reader{Leaves: 3})

@@ -30,7 +30,7 @@ type process struct {
 	planMode    *planMode // nil unless the script begins in plan mode
 
 	// life ends when the process is killed, with everything that it runs.
-	life context.Context //nolint:containedctx // it is the process's own
+	life context.Context // it is the process's own
 	end  context.CancelFunc
 	// succeeded is closed when next is set: the process that opened the
 	// session after this one, or nil if none did.

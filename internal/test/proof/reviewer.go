@@ -18,7 +18,7 @@ func (w *world) reviewer(hooks int) approval.Reviewer {
 	case len(w.script.Reviews) > 0:
 		return scriptedReviewer{world: w}
 	case hooks != 0:
-		return &doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(hooks), 3))} //nolint:gosec // the same again
+		return &doubtfulReviewer{draw: rand.New(rand.NewPCG(uint64(hooks), 3))} // the same again
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func TestSimulation(t *testing.T) {
 					seed := seed + int(n) - 1
 					s := scripts.Example(seed)
 					for k := *schedule; k < *schedule+*schedules && !t.Failed(); k++ {
-						shake.Seed(uint64(seed)<<16 + uint64(k)) //nolint:gosec // any number is a seed
+						shake.Seed(uint64(seed)<<16 + uint64(k)) // any number is a seed
 						r := play(t, s)
 						events.Add(int64(len(r.Events)))
 						if len(r.Problems) > 0 {

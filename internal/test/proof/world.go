@@ -51,7 +51,7 @@ type world struct {
 	stuck    bool         // main's: patience was lost, and that did not help
 
 	// life ends when the script is over: deaf calls end with it.
-	life context.Context //nolint:containedctx // it is the world's own
+	life context.Context // it is the world's own
 	end  context.CancelFunc
 
 	acts    sync.WaitGroup // moves that are being made

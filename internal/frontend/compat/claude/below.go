@@ -35,7 +35,7 @@ type below struct {
 	// panicked is called with the panic of a goroutine that follows a child.
 	panicked func(error)
 	full     bool            // forwardSubagentText
-	life     context.Context //nolint:containedctx // bounds the goroutines that follow children
+	life     context.Context // bounds the goroutines that follow children
 	end      context.CancelFunc
 	children map[string][]chan struct{} // by call; each is closed when all events of a child were sent
 }

@@ -51,7 +51,7 @@ type Config struct {
 // loop; others have it do things with post.
 type driver struct {
 	Config
-	ctx context.Context //nolint:containedctx // it is the client's, and ends with the first stop
+	ctx context.Context // it is the client's, and ends with the first stop
 	mailbox
 	outputs
 	ending

@@ -63,7 +63,7 @@ type prompt struct {
 	bad       error // error that keeps the prompt from a turn; results keep the order of the prompts
 
 	// fetched, if set, ends when the prompt is refused because of a server's answer or a document.
-	fetched context.Context //nolint:containedctx // bounds the interrupts that name it
+	fetched context.Context // bounds the interrupts that name it
 }
 
 // content takes a user's message apart: a text, or blocks.

@@ -233,7 +233,7 @@ func (r rights) mayTree(path string) access {
 func (r rights) policy() (*sandbox.Policy, error) {
 	if !r.confined ||
 		r.online && r.may(string(filepath.Separator)) == writable && r.mayTree(string(filepath.Separator)) == writable {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	if runtime.GOOS != "linux" {
 		return nil, unenforced("a sandbox on this platform")

@@ -71,7 +71,7 @@ type Handler struct {
 	Token string
 	Names guard.Names
 	// ctx ends the connections.
-	ctx       context.Context //nolint:containedctx // a hijacked connection has none of its own
+	ctx       context.Context // a hijacked connection has none of its own
 	admission *guard.Admission
 }
 

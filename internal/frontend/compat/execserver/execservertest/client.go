@@ -18,7 +18,7 @@ const Patience = time.Minute
 // Client is a client of an exec-server. Its methods fail the test.
 type Client struct {
 	t    testing.TB
-	ctx  context.Context //nolint:containedctx // the test's
+	ctx  context.Context // the test's
 	conn *websocket.Conn
 
 	mu       sync.Mutex // guards the rest
