@@ -289,7 +289,7 @@ func denied(t *Turn, i *Item) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.Hooks, func(h *Hook) bool { return h.Item == i.ID && h.bars() })
+	return slices.ContainsFunc(t.Hooks, func(h *Hook) bool { return h.Item == i.ID && h.mayRefuse() })
 }
 
 func drawContent(t *rapid.T, i *Item) Content {

@@ -240,7 +240,7 @@ func (t *Turn) callStarted(i *Item, e *Event, d CallStarted) string {
 		edited = edited || a.Ended.Arguments != "" && a.Ended.Arguments == d.Arguments
 	}
 	for _, h := range t.Hooks {
-		if h.Item == i.ID && h.bars() {
+		if h.Item == i.ID && h.mayRefuse() {
 			return fmt.Sprintf("hook %q did not let it pass", h.Hook)
 		}
 	}

@@ -44,9 +44,11 @@ func HookEvents() []HookEvent {
 	}
 }
 
-// Gate reports whether the hook can refuse (a blocking hook): a blocking hook that fails
+// IsBlocking reports whether the hook can refuse: a blocking hook that fails
 // denies.
-func (e HookEvent) Gate() bool { return e == HookPrompt || e == HookBefore || e == HookPermission }
+func (e HookEvent) IsBlocking() bool {
+	return e == HookPrompt || e == HookBefore || e == HookPermission
+}
 
 // HookStarted: a configured command is about to run for an occasion. The event has the
 // turn and item of the occasion; a hook without them belongs to the session.
@@ -143,9 +145,9 @@ func (t *Turn) ModelRequests() (out []ModelRequest) {
 	return out
 }
 
-// bars reports whether the hook refuses its occasion.
-func (h *Hook) bars() bool {
-	return h.Event.Gate() && (h.Ended == nil || h.Ended.Outcome != Completed || h.Ended.Decision == Deny)
+// mayRefuse reports whether the hook has refused its occasion, or still can.
+func (h *Hook) mayRefuse() bool {
+	return h.Event.IsBlocking() && (h.Ended == nil || h.Ended.Outcome != Completed || h.Ended.Decision == Deny)
 }
 
 // Hook returns the turn's hook with the id, or nil.
@@ -183,11 +185,11 @@ func (s *State) hookStarted(e *Event, d HookStarted) string {
 	list := s.hooksOf(e.Turn)
 	*list = append(*list, &Hook{HookStarted: d, Turn: e.Turn, Item: e.Item})
 	if d.Event == HookPrompt {
-		s.atGate(d.Input, func(i *Input) {
-			if i.gate.turn != e.Turn {
-				i.gate = gate{turn: e.Turn}
+		s.changeInput(d.Input, func(i *Input) {
+			if i.hooks.turn != e.Turn {
+				i.hooks = inputHooks{turn: e.Turn}
 			}
-			i.gate.bars++
+			i.hooks.refusing++
 		})
 	}
 	return ""
@@ -204,28 +206,28 @@ func (s *State) hookEnded(e *Event, d HookEnded) string {
 	h.Ended = &d
 	switch {
 	case h.Event != HookPrompt:
-	case !h.bars():
-		s.atGate(h.Input, func(i *Input) { i.gate.bars-- })
+	case !h.mayRefuse():
+		s.changeInput(h.Input, func(i *Input) { i.hooks.refusing-- })
 	case d.Outcome != Aborted: // an aborted hook runs again
-		s.atGate(h.Input, func(i *Input) { i.Refused = true })
+		s.changeInput(h.Input, func(i *Input) { i.Refused = true })
 	}
 	return ""
 }
 
-// gate counts the answers of a turn's hooks about an input.
-type gate struct {
-	turn string
-	bars int // hooks that run, and hooks that refused the input
+// inputHooks counts the answers of a turn's hooks about an input.
+type inputHooks struct {
+	turn     string
+	refusing int // hooks that run, and hooks that refused the input
 }
 
 // Kept reports whether a hook refused the input, so that no model receives it.
-func (i Input) Kept() bool { return i.Refused || i.gate.bars > 0 }
+func (i Input) Kept() bool { return i.Refused || i.hooks.refusing > 0 }
 
 // HooksAnswered reports whether hooks examined the input, and all have answered.
-func (i Input) HooksAnswered() bool { return i.Refused || i.gate.turn != "" && i.gate.bars == 0 }
+func (i Input) HooksAnswered() bool { return i.Refused || i.hooks.turn != "" && i.hooks.refusing == 0 }
 
-// atGate changes the newest copy of the input with the id. It copies shared slices.
-func (s *State) atGate(id string, change func(*Input)) {
+// changeInput changes the newest copy of the input with the id. It copies shared slices.
+func (s *State) changeInput(id string, change func(*Input)) {
 	is := func(i Input) bool { return i.ID == id }
 	if n := slices.IndexFunc(s.Waiting, is); n >= 0 {
 		change(&s.Waiting[n])

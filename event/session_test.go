@@ -140,7 +140,7 @@ func stateDiff(want, got State) string {
 	return cmp.Diff(
 		want,
 		got,
-		cmp.AllowUnexported(State{}, Turn{}, Item{}, Input{}, gate{}, counters{}),
+		cmp.AllowUnexported(State{}, Turn{}, Item{}, Input{}, inputHooks{}, counters{}),
 		cmpopts.EquateEmpty(),
 	)
 }

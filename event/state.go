@@ -68,7 +68,7 @@ type Input struct {
 	// Refused reports whether a hook refused the input: no model sees it.
 	Refused bool
 
-	gate gate
+	hooks inputHooks
 }
 
 // Turn is one turn.

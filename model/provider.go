@@ -41,10 +41,10 @@ type (
 // negative, not whole, or not a number. The turn estimates such a usage.
 const NoCount = -1
 
-// Gate is an optional interface of a Provider that bounds the number of concurrent requests. A turn
+// ConcurrencyLimiter is an optional interface of a Provider that bounds the number of concurrent requests. A turn
 // calls Enter before each attempt, and leave when the attempt's stream has ended. The wait in Enter
 // is not part of the attempt, and not a stall. If ctx ends first, Enter returns context.Cause(ctx).
-type Gate interface {
+type ConcurrencyLimiter interface {
 	Enter(ctx context.Context) (leave func(), err error)
 }
 

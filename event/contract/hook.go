@@ -14,9 +14,9 @@ type hook struct {
 	spent      *event.AttemptEnded // by a review
 }
 
-// bars reports whether a blocking hook refused its occasion.
-func (h *hook) bars() bool {
-	return h.event.Gate() && (!h.ended || h.outcome != event.Completed || h.decision == event.Deny)
+// mayRefuse reports whether a blocking hook has refused its occasion, or still can.
+func (h *hook) mayRefuse() bool {
+	return h.event.IsBlocking() && (!h.ended || h.outcome != event.Completed || h.decision == event.Deny)
 }
 
 // hookStarted: C2, each run of a hook is one entity.
@@ -67,7 +67,7 @@ func (l *log) hookEnded(e event.Event, d event.HookEnded) {
 	case event.Aborted:
 		l.cause(d.Cause, "hook "+d.Hook)
 	case event.Failed:
-		if h.event.Gate() && d.Decision != event.Deny {
+		if h.event.IsBlocking() && d.Decision != event.Deny {
 			l.breaks("C16", "hook %s failed, and says %q", d.Hook, d.Decision)
 		}
 	default:
@@ -122,7 +122,7 @@ func (l *log) passed(t *turn, joining []string) {
 // barred reports whether a hook of the turn refused the input.
 func (l *log) barred(t *turn, input string) bool {
 	for _, h := range l.hooks {
-		if h.input == input && h.turn == t.id && h.bars() {
+		if h.input == input && h.turn == t.id && h.mayRefuse() {
 			return true
 		}
 	}

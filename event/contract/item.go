@@ -131,7 +131,7 @@ func (l *log) callStarted(t *turn, i *item, e event.Event) {
 		}
 	}
 	for id, h := range l.hooks {
-		if h.call == i.id && h.turn == t.id && h.bars() {
+		if h.call == i.id && h.turn == t.id && h.mayRefuse() {
 			l.breaks("C16", "hook %s of call %s did not let it pass", id, i.id)
 		}
 	}

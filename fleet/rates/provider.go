@@ -16,20 +16,20 @@ type provider struct {
 	key *Key
 }
 
-// Enter implements [model.Gate].
+// Enter implements [model.ConcurrencyLimiter].
 func (p *provider) Enter(ctx context.Context) (leave func(), err error) {
-	leaveGate := func() {}
-	if gate, ok := p.Provider.(model.Gate); ok {
-		if leaveGate, err = gate.Enter(ctx); err != nil {
+	leaveLimited := func() {}
+	if limited, ok := p.Provider.(model.ConcurrencyLimiter); ok {
+		if leaveLimited, err = limited.Enter(ctx); err != nil {
 			return nil, err
 		}
 	}
 	leaveKey, err := p.key.Enter(ctx)
 	if err != nil {
-		leaveGate()
+		leaveLimited()
 		return nil, err
 	}
-	return func() { leaveKey(); leaveGate() }, nil
+	return func() { leaveKey(); leaveLimited() }, nil
 }
 
 // Stream implements [model.Provider].

@@ -159,7 +159,7 @@ func awaitHeld(t *testing.T, l *model.Limiter) {
 // waits any more.
 func TestEnter(t *testing.T) {
 	pool, workers := place(t, Limit{Provider: "p", Requests: 0.01})
-	p := workers[0].Key("p", "a", &model.Limiter{}).Wrap(script.New()).(model.Gate)
+	p := workers[0].Key("p", "a", &model.Limiter{}).Wrap(script.New()).(model.ConcurrencyLimiter)
 	leave, err := p.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)

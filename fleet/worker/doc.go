@@ -17,7 +17,7 @@
 //   - worker.go: the number of tasks at a time, and the progress of attempts
 //   - run.go: one attempt at a task
 //   - hold.go: calls that wait for a person
-//   - gate.go: waits for rate limits, which count as progress
+//   - limit_wait.go: waits for rate limits, which count as progress
 //   - progress.go: the state of a task in the log: whether a turn's end ends it
 //   - budget.go: the budget of a batch
 //   - workspace.go: workspaces of tasks with a repository

@@ -254,7 +254,7 @@ type limited struct {
 	open chan struct{}
 }
 
-// Enter implements [model.Gate].
+// Enter implements [model.ConcurrencyLimiter].
 func (l limited) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case <-l.open:
@@ -315,7 +315,7 @@ func TestFallbacksNoteThatTheyWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, watched := range []model.Config{c.Model, child} {
-		if _, ok := watched.Fallback.Provider.(gateProvider); !ok {
+		if _, ok := watched.Fallback.Provider.(waitingProvider); !ok {
 			t.Errorf("%T", watched.Fallback.Provider)
 		}
 	}

@@ -316,7 +316,7 @@ func TestLimit(t *testing.T) {
 		m := script.New(script.Turn(script.Wait(gate), script.Text("one")), script.Text("two"))
 		p := limit(m, make(chan struct{}, 1))
 		drain := func(ctx context.Context) (err error) {
-			leave, err := p.(model.Gate).Enter(ctx)
+			leave, err := p.(model.ConcurrencyLimiter).Enter(ctx)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func limit(p model.Provider, places chan struct{}) model.Provider {
 	return &limited{p, places}
 }
 
-// Enter implements [model.Gate]. The wait ends with the context.
+// Enter implements [model.ConcurrencyLimiter]. The wait ends with the context.
 func (l *limited) Enter(ctx context.Context) (leave func(), err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -89,8 +89,8 @@ func (r *reviewer) Review(ctx context.Context, of approval.ReviewRequest) (out a
 		return out, err
 	}
 	leave := func() {}
-	if gate, ok := r.model.Provider.(model.Gate); ok {
-		if leave, err = gate.Enter(ctx); err != nil {
+	if limited, ok := r.model.Provider.(model.ConcurrencyLimiter); ok {
+		if leave, err = limited.Enter(ctx); err != nil {
 			return out, err
 		}
 	}

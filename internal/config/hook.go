@@ -425,7 +425,7 @@ func parseHooks(raw json.RawMessage, how strictness) (list []Hook, left []string
 				case err == nil:
 				case how == strictly:
 					return nil, nil, fmt.Errorf("%s: %w", name, err)
-				case !e.Gate():
+				case !e.IsBlocking():
 					left = append(left, fmt.Sprintf("%s: %v", name, err))
 					continue
 				default:

@@ -81,7 +81,7 @@ func (l *loader) refusals(p *plugin.Plugin) {
 	}
 	hooks, _ := PluginHooks(&former)
 	for _, h := range hooks {
-		if h.Event.Gate() {
+		if h.Event.IsBlocking() {
 			h.Plugin, h.Broken = nil, reason
 			l.Hooks = append(l.Hooks, h)
 		}

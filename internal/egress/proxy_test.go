@@ -55,7 +55,7 @@ func list(t testing.TB, texts ...string) List {
 	return l
 }
 
-// open returns a gate to a server, and where it is.
+// open returns a proxy to a server, and where it is.
 func open(t *testing.T, server net.Addr, hosts ...string) (*Proxy, *world, string) {
 	t.Helper()
 	w := &world{server: server}
@@ -76,10 +76,10 @@ func refusals(g *Proxy) string {
 	return strings.Join(list, "; ")
 }
 
-// through is a client that has the gate as its proxy.
-func through(t *testing.T, gate string, server *httptest.Server) *http.Client {
+// through is a client that has the proxy at proxyURL as its proxy.
+func through(t *testing.T, proxyURL string, server *httptest.Server) *http.Client {
 	t.Helper()
-	at, err := url.Parse(gate)
+	at, err := url.Parse(proxyURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +113,8 @@ func TestGateCarriesHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, protocol := range []string{"http", "socks5h"} {
-		g, w, gate := open(t, server.Listener.Addr(), "good.test", "*.good.test:8080", "private.test")
-		c := through(t, strings.Replace(gate, "http", protocol, 1), server)
+		g, w, proxyURL := open(t, server.Listener.Addr(), "good.test", "*.good.test:8080", "private.test")
+		c := through(t, strings.Replace(proxyURL, "http", protocol, 1), server)
 		for at, want := range map[string]string{
 			"http://good.test/path?q=1":         `200 good.test /path?q=1 ""`,
 			"http://good.test/path?q;r=%zz":     `200 good.test /path?q;r=%zz ""`,
@@ -160,8 +160,8 @@ func TestGateCarriesTLS(t *testing.T) {
 	)
 	defer server.Close()
 	for _, protocol := range []string{"http", "socks5h"} {
-		g, _, gate := open(t, server.Listener.Addr(), "good.test")
-		c := through(t, strings.Replace(gate, "http", protocol, 1), server)
+		g, _, proxyURL := open(t, server.Listener.Addr(), "good.test")
+		c := through(t, strings.Replace(proxyURL, "http", protocol, 1), server)
 		if code, body := fetch(t, c, "https://good.test/"); code != 200 || body != "secure good.test" {
 			t.Errorf("%s: %d %s", protocol, code, body)
 		}
@@ -178,11 +178,11 @@ func TestGateKnowsItsCommand(t *testing.T) {
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }),
 	)
 	defer server.Close()
-	g, w, gate := open(t, server.Listener.Addr(), "good.test")
-	secret := strings.Split(strings.TrimPrefix(gate, "http://settle:"), "@")[0]
+	g, w, proxyURL := open(t, server.Listener.Addr(), "good.test")
+	secret := strings.Split(strings.TrimPrefix(proxyURL, "http://settle:"), "@")[0]
 	for _, who := range []string{"", "settle:@", "settle:wrong@", ":" + secret + "@", "other:" + secret + "@", "settle:" + secret + "x@", "settle:" + secret[1:] + "@"} {
 		for _, protocol := range []string{"http://", "socks5h://"} {
-			code, body := fetch(t, through(t, protocol+who+strings.Split(gate, "@")[1], server), "http://good.test/")
+			code, body := fetch(t, through(t, protocol+who+strings.Split(proxyURL, "@")[1], server), "http://good.test/")
 			if want := map[string]int{"http://": 407, "socks5h://": 0}[protocol]; code != want ||
 				strings.Contains(body, "reached") ||
 				strings.Contains(body, secret) {
@@ -214,8 +214,8 @@ func TestCloseCuts(t *testing.T) {
 			}()
 		}
 	}()
-	g, _, gate := open(t, echo.Addr(), "good.test")
-	at, _ := url.Parse(gate)
+	g, _, proxyURL := open(t, echo.Addr(), "good.test")
+	at, _ := url.Parse(proxyURL)
 	conn, err := net.Dial("tcp", at.Host)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestCloseCuts(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", at.Host); err == nil {
 		_ = c.Close()
-		t.Error("the gate is still open")
+		t.Error("the proxy is still open")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -253,7 +253,7 @@ func TestCloseCuts(t *testing.T) {
 	g.Serve(l) // too late
 	if c, err := l.Accept(); err == nil {
 		_ = c.Close()
-		t.Error("a closed gate listens")
+		t.Error("a closed proxy listens")
 	}
 }
 
@@ -311,8 +311,8 @@ func TestIdleTunnel(t *testing.T) {
 			Connect: func(context.Context, netip.AddrPort) (net.Conn, error) { return theirs, nil },
 		})
 		defer g.Close()
-		ours, gate := net.Pipe()
-		g.Serve(&single{conn: gate, done: g.ctx.Done()})
+		ours, theirs := net.Pipe()
+		g.Serve(&single{conn: theirs, done: g.ctx.Done()})
 		if err := ask(ours, url.UserPassword(proxyUser, g.secret), Target{"good.test", 443}); err != nil {
 			t.Fatal(err)
 		}
@@ -340,8 +340,8 @@ func TestManyConnections(t *testing.T) {
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "reached") }),
 	)
 	defer server.Close()
-	_, _, gate := open(t, server.Listener.Addr(), "good.test")
-	at, _ := url.Parse(gate)
+	_, _, proxyURL := open(t, server.Listener.Addr(), "good.test")
+	at, _ := url.Parse(proxyURL)
 	var held []net.Conn
 	for range maxConns {
 		c, err := net.Dial("tcp", at.Host)
@@ -352,7 +352,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	answer := make(chan string)
 	go func() { // ends with the request
-		_, body := fetch(t, through(t, gate, server), "http://good.test/")
+		_, body := fetch(t, through(t, proxyURL, server), "http://good.test/")
 		answer <- body
 	}()
 	select {
@@ -371,8 +371,8 @@ func TestManyConnections(t *testing.T) {
 func TestSOCKSAnswers(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	g, _, gate := open(t, server.Listener.Addr(), "good.test", "10.0.0.1:80", "9.9.9.9")
-	at, _ := url.Parse(gate)
+	g, _, proxyURL := open(t, server.Listener.Addr(), "good.test", "10.0.0.1:80", "9.9.9.9")
+	at, _ := url.Parse(proxyURL)
 	name := func(host string, port uint16) []byte {
 		return binary.BigEndian.AppendUint16(append([]byte{5, 1, 0, 3, byte(len(host))}, host...), port)
 	}

@@ -140,7 +140,7 @@ func TestProxiedCommand(t *testing.T) {
 	}
 }
 
-// The gate goes with its command.
+// The proxy ends with its command.
 func TestGateEndsWithItsCommand(t *testing.T) {
 	for _, own := range apart(t) {
 		l, dir := proxied(t, own)

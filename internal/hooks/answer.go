@@ -141,7 +141,7 @@ func (a answer) response(e event.HookEvent) (response, error) {
 	}
 	if a.Continue != nil && !*a.Continue {
 		out.Stop = true
-		if e.Gate() {
+		if e.IsBlocking() {
 			out.Decision = event.Deny
 		}
 		if a.StopReason != "" {

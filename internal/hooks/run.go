@@ -248,7 +248,7 @@ func (r *execution) end(out response, why error, got Result) response {
 			"a hook failed", "event", r.occasion.event, "hook", r.id, "error", r.set.Redact.Diagnostic(why.Error()),
 		)
 	}
-	if d.Outcome == event.Failed && r.occasion.event.Gate() {
+	if d.Outcome == event.Failed && r.occasion.event.IsBlocking() {
 		d.Decision = event.Deny
 	}
 	if got.Code >= 0 && !got.Lost {

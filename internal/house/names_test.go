@@ -23,8 +23,8 @@ const (
 // thing that they name.
 func bannedNames() []string {
 	return []string{
-		"afresh", "again", "asked", "away", "bye", "came", "doubt", "far", "gave", "gone", "greet", "hasty", "hopeless",
-		"hungry", "kids", "met", "news", "obey", "other", "over", "rouse", "said", "told", "took", "unwell", "whole", "wish",
+		"afresh", "again", "asked", "away", "bye", "came", "doubt", "far", "gate", "gave", "gone", "greet", "hands", "hasty",
+		"hopeless", "hungry", "kids", "met", "news", "obey", "other", "over", "rouse", "said", "told", "took", "unwell", "whole", "wish",
 	}
 }
 
@@ -38,8 +38,8 @@ func metaphors() []string {
 }
 
 var (
-	mostBound = regexp.MustCompile(`^[mM]ost[A-Z0-9]`)
-	namePart  = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+	mostBound = regexp.MustCompile(`^[mM]ost([A-Z0-9]|$)`)
+	namePart  = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]`) // initials one by one: "AGuest" is "A", "Guest"
 )
 
 // hasMetaphor reports whether a part of the name is a metaphor.

@@ -38,7 +38,7 @@ func confined(p sandbox.Policy, program string, argv []string) (path string, arg
 // Prove runs a probe in a sandbox of the policy's kind. The probe tries each escape that the policy
 // forbids; tried is their number, and the error names the successful ones (C22). Only the
 // permissions of the policy count, not its paths. Policies with a proxy need the proxy.
-func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
+func Prove(ctx context.Context, p sandbox.Policy, proxy Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err
 	}
@@ -50,7 +50,7 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	}
 	var port uint16
 	if p.Network == sandbox.Proxied {
-		if port, err = gate.Listen(); err != nil {
+		if port, err = proxy.Listen(); err != nil {
 			return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // forbids; tried is their number, and the error names the successful ones (C22). Only the
 // permissions of the policy count, not its paths. Policies with a proxy need the proxy, which must
 // refuse the host canary.invalid.
-func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err error) {
+func Prove(ctx context.Context, p sandbox.Policy, proxy Proxy) (tried int, err error) {
 	if err := Confines(); err != nil {
 		return 0, err
 	}
@@ -77,11 +77,11 @@ func Prove(ctx context.Context, p sandbox.Policy, gate Proxy) (tried int, err er
 	if b.Server, err = listenHere(server); err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	if policy.Port, err = ProxyPort(policy, gate); err != nil {
+	if policy.Port, err = ProxyPort(policy, proxy); err != nil {
 		return 0, fmt.Errorf("cannot try out the sandbox: %w", err)
 	}
-	b.Proxy = gate.URL(policy.Port)
-	return runProbe(ctx, b, policy, gate.ServeFile)
+	b.Proxy = proxy.URL(policy.Port)
+	return runProbe(ctx, b, policy, proxy.ServeFile)
 }
 
 // listenIn opens a datagram socket at a path in a folder; nothing reads it.

@@ -21,9 +21,9 @@ const ownNetworkProxyPort = 3128
 
 // ProxyPort returns the port at which a command finds its proxy: a fixed one in a network of its
 // own, and otherwise one that the proxy opens.
-func ProxyPort(p sandbox.Policy, gate Proxy) (uint16, error) {
+func ProxyPort(p sandbox.Policy, proxy Proxy) (uint16, error) {
 	if p.OwnNetwork {
 		return ownNetworkProxyPort, nil
 	}
-	return gate.Listen()
+	return proxy.Listen()
 }

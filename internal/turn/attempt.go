@@ -105,8 +105,8 @@ type attemptSpec struct {
 // released when the stream has ended.
 func (t *turn) awaitSlot(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
-	if gate, ok := t.Model.Provider.(model.Gate); ok {
-		if leave, err = gate.Enter(ctx); err != nil {
+	if limited, ok := t.Model.Provider.(model.ConcurrencyLimiter); ok {
+		if leave, err = limited.Enter(ctx); err != nil {
 			return nil, err
 		}
 	}

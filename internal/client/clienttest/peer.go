@@ -22,7 +22,7 @@ type Peer struct {
 	In   *io.PipeWriter // of the frontend
 
 	received *recorder
-	gate     sync.Mutex // held while the client does not read
+	paused   sync.Mutex // held while the client does not read
 	once     sync.Once
 	ended    chan struct{} // closed when the frontend has ended
 	err      error         // that it ended with
@@ -54,7 +54,7 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 	}()
 	peer.Conn = jsonrpc.New(jsonrpc.Options{
 		In: io.TeeReader(
-			gated{fromFrontend, &peer.gate}, peer.received,
+			gated{fromFrontend, &peer.paused}, peer.received,
 		), Out: toFrontend, Dialect: dialect, Handler: peer, MaxInFlight: 1000,
 	})
 	peer.Conn.Start(context.Background()) // not the test's, which ends before the clean-up
@@ -62,17 +62,17 @@ func Serve(t *testing.T, p Place, dialect jsonrpc.Dialect, serve func(in io.Read
 	return peer
 }
 
-// gated is a reader that waits while a test holds the gate.
+// gated is a reader that waits while a test holds the mutex.
 type gated struct {
 	io.Reader
-	gate *sync.Mutex
+	paused *sync.Mutex
 }
 
 // Read implements [io.Reader].
 func (g gated) Read(p []byte) (int, error) {
 	n, err := g.Reader.Read(p)
-	g.gate.Lock()
-	defer g.gate.Unlock()
+	g.paused.Lock()
+	defer g.paused.Unlock()
 	return n, err
 }
 
@@ -103,8 +103,8 @@ func (p *Peer) Ended() error {
 
 // Hold has the client not read until release is called.
 func (p *Peer) Hold() (release func()) {
-	p.gate.Lock()
-	return p.gate.Unlock
+	p.paused.Lock()
+	return p.paused.Unlock
 }
 
 // Wait waits for something to come, or for a channel to be closed.

@@ -177,8 +177,8 @@ func (s scene) withoutPrivileges() error {
 func (s scene) attack(b sandboxKind, top string) (attack, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	gate := egress.NewProxy(mustList("*:*"), egress.Dialer{})
-	defer gate.Close()
+	open := egress.NewProxy(mustList("*:*"), egress.Dialer{})
+	defer open.Close()
 	proxy := egress.NewProxy(nil, egress.Dialer{})
 	defer proxy.Close()
 	if !s.Free {
@@ -204,13 +204,13 @@ func (s scene) attack(b sandboxKind, top string) (attack, error) {
 		Dir:           w.Room,
 		Env:           []string{"GOMAXPROCS=2"},
 		Sandbox:       &policy,
-		ProxyListener: gate.ServeFile,
+		ProxyListener: open.ServeFile,
 	}
 	if policy.Network == sandbox.Proxied {
-		if policy.Port, err = proc.ProxyPort(policy, gate); err != nil {
+		if policy.Port, err = proc.ProxyPort(policy, open); err != nil {
 			return attack{}, err
 		}
-		w.Proxy = gate.URL(policy.Port)
+		w.Proxy = open.URL(policy.Port)
 		w.Elsewhere = [4]byte{127, 9, byte(os.Getpid() >> 8), byte(os.Getpid())} // nobody else's
 		elsewhere, err := net.ListenTCP("tcp", &net.TCPAddr{IP: w.Elsewhere[:], Port: int(policy.Port)})
 		if err != nil {

@@ -30,7 +30,7 @@ func (p *process) hooked(seed int) *hooks.Set {
 		c.Hooks = append(
 			c.Hooks, run.Hook{Event: e, Command: "first " + Secret, Timeout: 20 * time.Second, Own: n%2 == 0},
 		)
-		if e.Gate() {
+		if e.IsBlocking() {
 			c.Hooks = append(c.Hooks, run.Hook{Event: e, Command: "second", Own: true})
 		}
 	}

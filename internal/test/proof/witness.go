@@ -30,9 +30,9 @@ func (w witness) URL() string {
 	return ""
 }
 
-// Enter implements [model.Gate].
+// Enter implements [model.ConcurrencyLimiter].
 func (w witness) Enter(ctx context.Context) (leave func(), err error) {
-	if g, ok := w.Provider.(model.Gate); ok {
+	if g, ok := w.Provider.(model.ConcurrencyLimiter); ok {
 		return g.Enter(ctx)
 	}
 	return func() {}, nil

@@ -42,24 +42,24 @@ func (w *waits) waitTime() int64 {
 	return max(time.Since(w.since).Milliseconds(), 1)
 }
 
-// gateProvider is a provider whose requests note that they wait.
-type gateProvider struct {
+// waitingProvider is a provider whose requests note that they wait.
+type waitingProvider struct {
 	model.Provider
 	waits *waits
 }
 
-// Enter implements [model.Gate].
-func (g gateProvider) Enter(ctx context.Context) (leave func(), err error) {
-	gate, hasGate := g.Provider.(model.Gate)
-	if !hasGate {
+// Enter implements [model.ConcurrencyLimiter].
+func (g waitingProvider) Enter(ctx context.Context) (leave func(), err error) {
+	limited, isLimited := g.Provider.(model.ConcurrencyLimiter)
+	if !isLimited {
 		return func() {}, nil
 	}
 	defer g.waits.begin()()
-	return gate.Enter(ctx)
+	return limited.Enter(ctx)
 }
 
 // URL implements [model.Locator] where the provider does.
-func (g gateProvider) URL() string {
+func (g waitingProvider) URL() string {
 	if locator, ok := g.Provider.(model.Locator); ok {
 		return locator.URL()
 	}
@@ -85,7 +85,7 @@ func (r *run) watchGates(c *settle.SessionConfig) {
 
 // watch returns the model, and its fallbacks, with requests that note that they wait.
 func (w *waits) watch(m model.Config) model.Config {
-	m.Provider = gateProvider{m.Provider, w}
+	m.Provider = waitingProvider{m.Provider, w}
 	if m.Fallback != nil {
 		fallback := w.watch(*m.Fallback)
 		m.Fallback = &fallback
