@@ -232,7 +232,12 @@ func (a *Approvals) askPerson(
 		return given, tooLongError(call, err)
 	}
 	request.Review = question.Line(a.redact.String(call.Review))
-	id, answer, err := a.request(ctx, call, request)
+	var id string
+	var answer *scope.Deferred[approval.Answer]
+	err = turn.InOrder(ctx, func() (err error) {
+		id, answer, err = a.request(ctx, call, request)
+		return err
+	})
 	if err != nil {
 		return given, err
 	}

@@ -2,8 +2,10 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +135,45 @@ func TestApprovals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowJudge needs longer to judge a call the earlier the call is.
+type slowJudge struct{ isPending }
+
+func (j *slowJudge) Judge(c approval.Call) approval.Judgement {
+	var in struct{ A int }
+	if json.Unmarshal([]byte(c.Arguments), &in) == nil {
+		time.Sleep(time.Duration(10-in.A) * time.Second)
+	}
+	if in.A == 2 {
+		return approval.Judgement{Decision: event.Allow}
+	}
+	return j.isPending.Judge(c)
+}
+
+// The questions about the calls of one response have the order of the calls, however long settle takes to
+// judge each. The second call needs no approval, and does not wait.
+func TestQuestionsHaveOrderOfCalls(t *testing.T) {
+	bubble(t, "order", func(t *testing.T) {
+		var calls []script.Step
+		for n := range 4 {
+			calls = append(calls, script.Call("look", fmt.Sprintf(`{"a":%d}`, n+1)))
+		}
+		judge := &slowJudge{isPending{remembered: map[string]bool{}}}
+		b := attendedBy(t, judge, call("look", time.Second), script.New(script.Turn(calls...), script.Text("done")))
+		b.submit("a", "")
+		time.Sleep(time.Minute)
+		var asked []string
+		for _, a := range b.state().OpenApprovals() {
+			asked = append(asked, b.state().Running().Item(a.Call).Content().Arguments)
+		}
+		if want := []string{`{"a":1}`, `{"a":3}`, `{"a":4}`}; !slices.Equal(asked, want) {
+			t.Errorf("asked about %v, want %v", asked, want)
+		}
+		if i := b.state().Running().Items[1]; i.Status != event.ItemCompleted {
+			t.Errorf("the call that needs no approval is %s", i.Status)
+		}
+	})
 }
 
 // An approval for the session of a call that can be allowed only once is an approval of that call,

@@ -32,7 +32,10 @@ type call struct {
 	turnCtx context.Context // context of the turn
 	cancel  context.CancelCauseFunc
 	// decided is resolved when the log shows whether the call runs.
-	decided    *scope.Deferred[struct{}]
+	decided *scope.Deferred[struct{}]
+	// asked is resolved when a person is asked about the call, or need not be.
+	asked      *scope.Deferred[struct{}]
+	before     *call // the previous call of the response; nil for the first one
 	settled    *scope.Deferred[struct{}]
 	elapsed    time.Duration // run time; valid once settled is resolved
 	grant      Grant         // from the approver
@@ -70,6 +73,10 @@ func (t *turn) start(ctx context.Context, c *call) {
 	c.turnCtx = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.decided, c.settled = scope.NewDeferred[struct{}](), scope.NewDeferred[struct{}]()
+	c.asked = scope.NewDeferred[struct{}]()
+	if n := len(t.calls); n > 0 && t.calls[n-1].attempt == c.attempt {
+		c.before = t.calls[n-1]
+	}
 	c.mask, c.outputBudget = t.Redact.Stream(), bound.NewBudget(maxProgress)
 	t.calls = append(t.calls, c)
 	t.Calls.add(c)
@@ -87,7 +94,10 @@ func (t *turn) start(ctx context.Context, c *call) {
 // run runs a ready call to its ending.
 func (c *call) run(ctx context.Context) {
 	defer c.decided.Settle(struct{}{})
-	if err := c.check(ctx); err != nil {
+	defer c.asked.Settle(struct{}{})
+	err := c.check(ctx)
+	c.asked.Settle(struct{}{})
+	if err != nil {
 		if ctx.Err() != nil {
 			c.aborted(ctx)
 			return
@@ -142,6 +152,7 @@ func (c *call) check(ctx context.Context) error {
 	if t.Approver == nil {
 		return nil
 	}
+	ctx = context.WithValue(ctx, orderKey{}, c)
 	if err := c.approve(c.hookResult.context(ctx)); err != nil || c.grant.Arguments == "" {
 		return err
 	}
@@ -167,6 +178,26 @@ func (c *call) applyEdit(ctx context.Context) error {
 	}
 	c.hookResult.arguments = c.turn.Redact.String(edited)
 	return nil
+}
+
+// orderKey is the context key of the call that an approver is asked about.
+type orderKey struct{}
+
+// InOrder calls record, which requests approval of the call whose approver has the context ctx, once
+// all earlier calls of the response have requested theirs or need none: the questions have the order
+// of the calls.
+func InOrder(ctx context.Context, record func() error) error {
+	c, ok := ctx.Value(orderKey{}).(*call)
+	if !ok {
+		return record()
+	}
+	for earlier := c.before; earlier != nil; earlier = earlier.before {
+		if _, err := earlier.asked.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	defer c.asked.Settle(struct{}{})
+	return record()
 }
 
 // approve asks the approver for as long as a person may take, until ctx ends.
