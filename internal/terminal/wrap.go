@@ -86,7 +86,11 @@ func wrap(l Line, width int, indent Indent, words bool) []Line {
 	for {
 		room := width - prefix.Width()
 		if room < 2 { // a terminal of next to no columns: the text matters more
-			prefix, room = nil, max(width, 1)
+			prefix = nil
+			if len(rows) > 0 { // a wrapped line must not look like the beginning of another one
+				prefix = Plain(strings.Repeat(" ", width/2), Style{})
+			}
+			room = max(width-prefix.Width(), 1)
 		}
 		end, next := cut(list, room, words)
 		rows = append(rows, append(prefix[:len(prefix):len(prefix)], lineOf(list[:end])...))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/disk/changes"
 	"github.com/settle-agent/settle/internal/journal"
@@ -171,11 +172,7 @@ func find(s event.State, input string) (int, error) {
 func inputText(t *event.Turn) string {
 	var texts []string
 	for _, in := range t.Inputs {
-		text := in.Text
-		if in.Command {
-			text = "!" + text
-		}
-		texts = append(texts, text)
+		texts = append(texts, transcript.Typed(&in))
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -26,6 +26,14 @@ func RecoveryText(d event.SessionRecovered, s *event.State) string {
 	return words
 }
 
+// Typed returns the text of an input as a person types it.
+func Typed(in *event.Input) string {
+	if in.Command {
+		return "!" + in.Text
+	}
+	return in.Text
+}
+
 // ResumedWords are an input with which settle has the model continue work that was cut.
 func ResumedWords(in *event.Input) string { return "settle has the model continue: " + in.Text }
 

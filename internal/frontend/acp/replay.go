@@ -38,7 +38,7 @@ func (ses *session) sendInput(in *event.Input) {
 	case in.By == event.Resumer:
 		ses.send(chunk{Update: agentChunk, Content: textPiece(transcript.ResumedWords(in)), MessageID: in.ID})
 	case in.Text != "":
-		ses.send(chunk{Update: userChunk, Content: textPiece(in.Text), MessageID: in.ID})
+		ses.send(chunk{Update: userChunk, Content: textPiece(transcript.Typed(in)), MessageID: in.ID})
 	}
 }
 

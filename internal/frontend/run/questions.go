@@ -245,10 +245,10 @@ func (s *textView) question(q event.ApprovalRequested) {
 	for _, edit := range s.edits {
 		edit.shown = edit.shown || edit.approval == q.Approval
 	}
-	s.put(s.styled(color(terminal.Yellow), s.folded(asker.Headline(q))))
+	s.put(s.styled(color(terminal.Yellow), asker.Fold(asker.Headline(q), s.width())))
 	isEdit := toolview.KindOf(q.Tool) == toolview.Edit
 	for line := range strings.SplitSeq(terminal.Text(asker.Words(q)), "\n") {
-		text := s.folded("  " + line)
+		text := asker.Fold("  "+line, s.width())
 		if diff := strings.TrimLeft(line, " "); isEdit && len(line)-len(diff) >= minDiffIndent && diff != "" {
 			text = s.styled(diffStyle(diff), text)
 		}

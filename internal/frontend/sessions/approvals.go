@@ -129,7 +129,7 @@ func ShowHeldCall(to io.Writer, h store.HeldCall) error {
 		fmt.Fprintf(&b, "\nit was %s before by %s, but the turn for it ended before the call began; "+
 			"answer it again\n", v.HeldCall.Verdict, terminal.Text(v.By))
 	}
-	_, err := io.WriteString(to, b.String())
+	_, err := io.WriteString(to, asker.Fold(b.String(), terminal.Columns(to)))
 	return err
 }
 

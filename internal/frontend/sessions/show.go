@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/asker"
 	"github.com/settle-agent/settle/internal/client/atif"
 	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/journal"
@@ -48,15 +49,16 @@ func Show(to io.Writer, dataDir, session string) error {
 	if free, err := journal.Free(dataDir, session); free && err == nil {
 		now = "did not end: its process died; opening the session ends it" // according to the lock
 	}
+	width := terminal.Columns(to)
 	for _, t := range state.Turns {
-		showTurn(&b, t, now)
+		showTurn(&b, t, now, width)
 	}
 	for _, in := range state.Waiting {
 		waits := "waits"
 		if in.Held {
 			waits = "is held, and runs with the next input"
 		}
-		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(in.Text), waits)
+		fmt.Fprintf(&b, "\n> %s\n  (%s)\n", quoted(transcript.Typed(&in)), waits)
 	}
 	for _, h := range state.HeldCalls() {
 		fmt.Fprintf(&b, "\nheld call %s of turn %s: %s\n", h.ID[:8], h.Turn.ID, terminal.Text(h.Approval.Title))
@@ -137,16 +139,16 @@ func quoted(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(terminal.Text(text)), "\n", "\n  ")
 }
 
-// showTurn writes a turn; now describes a turn without an ending.
-func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
+// showTurn writes a turn; now describes a turn without an ending, and width is the width of the terminal.
+func showTurn(b *bytes.Buffer, t *event.Turn, now string, width int) {
 	for e := range transcript.Entries(t) {
 		switch {
 		case e.Input == nil:
-			showItem(b, e.Item)
+			showItem(b, e.Item, width)
 		case e.Input.By == event.Resumer:
 			fmt.Fprintf(b, "\n(%s)\n", quoted(transcript.ResumedWords(e.Input)))
 		default:
-			fmt.Fprintf(b, "\n> %s\n", quoted(e.Input.Text))
+			fmt.Fprintf(b, "\n> %s\n", quoted(transcript.Typed(e.Input)))
 		}
 	}
 	for _, c := range t.Changes {
@@ -171,7 +173,7 @@ func showTurn(b *bytes.Buffer, t *event.Turn, now string) {
 	)
 }
 
-func showItem(b *bytes.Buffer, i *event.Item) {
+func showItem(b *bytes.Buffer, i *event.Item, width int) {
 	const maxOutput = 600
 	c := i.Content()
 	switch c.Type {
@@ -180,17 +182,19 @@ func showItem(b *bytes.Buffer, i *event.Item) {
 	case event.Note:
 		fmt.Fprintf(b, "\n(message to the model: %s)\n", quoted(c.Text))
 	case event.ToolCall:
-		fmt.Fprintf(b, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.RanWith()))
+		var call strings.Builder
+		fmt.Fprintf(&call, "\n→ %s %s\n", terminal.Text(c.Name), quoted(c.RanWith()))
 		if who := transcript.Changed(i); who != "" {
-			fmt.Fprintf(b, "  (%s; the model wrote: %s)\n", who, quoted(c.Arguments))
+			fmt.Fprintf(&call, "  (%s; the model wrote: %s)\n", who, quoted(c.Arguments))
 		}
 		how, why := transcript.Denial(i)
 		if how == "" {
 			how, why = cmp.Or(transcript.Ending(i), string(i.Status)), c.Output
 		}
 		if out := quoted(head(why, maxOutput)); out != "" {
-			fmt.Fprintf(b, "  %s\n", out)
+			fmt.Fprintf(&call, "  %s\n", out)
 		}
+		b.WriteString(asker.Fold(call.String(), width))
 		if c.ExitCode != nil {
 			how += fmt.Sprintf(", exit code %d", *c.ExitCode)
 		}

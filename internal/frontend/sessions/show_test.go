@@ -47,6 +47,25 @@ func TestShowTokens(t *testing.T) {
 	}
 }
 
+// A command that a person entered is shown as it was typed.
+func TestShowEnteredCommand(t *testing.T) {
+	dir, log := t.TempDir(), good()
+	for n, e := range log {
+		if d, ok := e.Data.(event.InputAccepted); ok {
+			d.Text, d.Command = "vim README.md", true
+			log[n].Data = d
+		}
+	}
+	put(t, dir, "s", log)
+	var out bytes.Buffer
+	if err := Show(&out, dir, "s"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n> !vim README.md\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("it does not show %q:\n%s", want, out.String())
+	}
+}
+
 // A call that a person or a hook changed is shown as it ran, beside the model's version.
 func TestShowChangedCall(t *testing.T) {
 	for name, by := range map[string][]event.Event{

@@ -178,7 +178,8 @@ func (l diffLine) rows(width int) []terminal.Line {
 	case '-':
 		style = failure()
 	}
-	indent := terminal.Indent{First: terminal.Plain(fmt.Sprintf("  %4d %c ", l.number, l.sign), style), Rest: spaces(9)}
+	first := terminal.Plain(fmt.Sprintf("  %4d %c ", l.number, l.sign), style)
+	indent := terminal.Indent{First: first, Rest: spaces(first.Width())}
 	line := terminal.Line{
 		{Text: l.text[:l.from], Style: style},
 		{Text: l.text[l.from:l.to], Style: style.With(terminal.Reverse)},

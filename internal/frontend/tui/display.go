@@ -113,7 +113,10 @@ func (u *UI) commit(e entry) {
 	u.display.dirty = true
 }
 
+// commitFinished commits the entries that are due, and the question that waits.
 func (u *UI) commitFinished() {
+	a, _ := u.pendingApproval()
+	u.view.printout.ask(a, u.state().Host.Dir)
 	for _, e := range u.view.printout.finished() {
 		u.commit(e)
 	}

@@ -106,7 +106,7 @@ func inputEntry(in *event.Input) entry {
 	if in.By == event.Resumer {
 		return entry{group: ofInput, gap: true, rows: paragraph("· ", transcript.ResumedWords(in), faint(), faint())}
 	}
-	text := typedText(in)
+	text := transcript.Typed(in)
 	for n, i := range in.Images {
 		text += fmt.Sprintf("\n[image %d: %s, %d bytes]", n+1, i.MediaType, len(i.Data))
 	}
@@ -406,11 +406,16 @@ func askedRows(a *event.Approval, changes []toolview.Change, dir, all string) fu
 	return func(width int) []terminal.Line {
 		rows := changeRows(changes, dir, width, most, all)
 		for _, line := range links {
-			indent := terminal.Indent{First: spaces(2), Rest: spaces(2)}
-			rows = append(rows, terminal.Wrap(terminal.Plain(line, terminal.Style{}), width, indent)...)
+			rows = append(rows, askedLine(line, terminal.Style{}, width)...)
 		}
 		return rows
 	}
+}
+
+// askedLine returns the rows of a line of a question below its heading.
+func askedLine(line string, style terminal.Style, width int) []terminal.Line {
+	text := strings.TrimLeft(line, " ")
+	return asker.Rows(linked(text, style), 2+len(line)-len(text), width)
 }
 
 // askEntry is a question with the whole call: a person must see everything that an approval
@@ -439,7 +444,7 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 		head = "? " + asker.Headline(a.ApprovalRequested)
 	}
 	return entry{group: ofAsk, gap: true, rows: func(width int) []terminal.Line {
-		rows := terminal.Wrap(terminal.Plain(head, warning().With(terminal.Bold)), width, terminal.Indent{})
+		rows := asker.Rows(terminal.Plain(head, warning().With(terminal.Bold)), 0, width)
 		if len(changes) > 0 {
 			rows = append(rows, askedRows(a, changes, dir, all)(width)...)
 		}
@@ -448,12 +453,7 @@ func askEntry(a *event.Approval, dir, session, all string) entry {
 			if line == "" && len(words) == 0 {
 				break
 			}
-			rows = append(
-				rows,
-				terminal.Wrap(
-					linked(line, diff.style(line)), width, terminal.Indent{First: spaces(2), Rest: spaces(2)},
-				)...,
-			)
+			rows = append(rows, askedLine(line, diff.style(line), width)...)
 		}
 		return rows
 	}}

@@ -60,6 +60,7 @@ func (u *UI) heldReplies(a *event.Approval) (all []reply) {
 	}
 	return append(all, reply{"", laterWords, func(u *UI, a *event.Approval) {
 		u.questions.answeredIDs[a.Approval] = true
+		u.commitFinished() // the next question
 		u.showHint("it stays held: \"settle approvals\" lists it")
 	}, asker.NumberStop})
 }

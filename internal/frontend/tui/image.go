@@ -12,6 +12,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/image"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/disk"
 )
 
@@ -36,7 +37,7 @@ func imagesOf(parts []part) (out []event.Image) {
 // partsOfInput is an input as a person typed it.
 func partsOfInput(in *event.Input) []part {
 	if len(in.Images) == 0 {
-		return foldedParts(typedText(in))
+		return foldedParts(transcript.Typed(in))
 	}
 	return withImages(in.Text, in.Images, foldedParts)
 }

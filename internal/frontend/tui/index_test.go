@@ -380,6 +380,7 @@ func render(log []event.Event, width int, problems *played) (rows []string, stat
 		for _, c := range changes {
 			out.take(c)
 		}
+		out.askFirst(whole.State())
 		for _, e := range out.finished() {
 			for _, row := range out.rows(e, width) {
 				rows = append(rows, strings.TrimRight(row.Text(), " "))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 	"github.com/settle-agent/settle/internal/terminal/markdown"
@@ -224,7 +225,7 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 		rows = append(
 			rows,
 			terminal.Clip(
-				terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(typedText(&in))}},
+				terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(transcript.Typed(&in))}},
 				width,
 			),
 		)

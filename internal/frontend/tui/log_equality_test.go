@@ -279,6 +279,7 @@ func (s *stage) check(t *testing.T, name string, log []event.Event) int {
 		for _, c := range changes {
 			out.take(c)
 		}
+		out.askFirst(whole.State())
 		for _, e := range out.finished() {
 			shows(e)
 		}

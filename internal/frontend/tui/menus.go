@@ -8,6 +8,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/assemble"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 )
 
@@ -201,7 +202,7 @@ func (u *UI) pickQueued(string) {
 						all,
 						choice{
 							id:    in.ID,
-							label: terminal.OneLine(typedText(&in)),
+							label: terminal.OneLine(transcript.Typed(&in)),
 							group: strings.ToUpper(group[:1]) + group[1:],
 						},
 					)

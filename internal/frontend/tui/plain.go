@@ -83,7 +83,9 @@ func RunPlain(ctx context.Context, in io.Reader, out io.Writer, width int, o Opt
 	if state.Running() == nil {
 		held = state.HeldCalls()
 	}
-	p.printout.resumeAsks(state, questionsOf(held))
+	for _, a := range questionsOf(held) {
+		p.printout.ask(a, state.Host.Dir)
+	}
 	p.showFinished()
 	if n := len(held); n > 0 {
 		p.printf("%s when settle stopped: \"settle approvals\" answers.", terminal.Count(n, "call")+" waited for you")
@@ -286,6 +288,7 @@ func labels() map[group]string {
 }
 
 func (p *plain) showFinished() {
+	p.printout.askFirst(p.log.State())
 	for _, entry := range p.printout.finished() {
 		p.show(entry)
 	}
@@ -324,7 +327,7 @@ func spokenText(text string) string {
 
 // ask puts the question that waits longest, and notices when it is over.
 func (p *plain) ask() {
-	approvals := p.log.State().OpenApprovals()
+	approvals := openQuestions(p.log.State())
 	if len(approvals) == 0 {
 		p.approvalID, p.instead = "", false
 		return

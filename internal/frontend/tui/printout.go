@@ -21,16 +21,17 @@ import (
 //	item ─► piece ─► finished entries ─► committed, once all pieces before it are done
 //	           └► live: growing text        and no later attempt can replace them
 //
-// A question does not wait for items, but never splits a message. The entries are the same
+// A question does not wait for items, but never splits a message. Of several open questions, one is
+// shown at a time: the one whose answers are offered. The entries are the same
 // whether a text arrives in deltas or whole. draft handles attempts that fail.
 type printout struct {
 	renderer *markdown.Renderer
 	all      string // the key or the command that shows the omitted part
 	session  string // the key that allows a call for the session
 	pieces   []*piece
-	asks     []entry        // that wait for the end of a message
-	askedNow []string       // the approvals whose questions wait in asks
-	after    map[string]int // how many entries follow each question on the screen, by approval
+	asks     []entry // that wait for the end of a message
+	asked    string  // the approval whose question was shown last; empty once it has ended
+	after    int     // how many entries follow that question on the screen
 	// answered, if set, reports whether this terminal answered the question. Other clients can answer it.
 	answered func(approval string) bool
 	closing  bool // nothing more of the log comes
@@ -73,7 +74,7 @@ func newPrintout(keys keymap.Map) *printout {
 		all:      keys.Label(keymap.Transcript, "/transcript"),
 		session:  keys.Label(keymap.AllowSession, "2"),
 		renderer: markdown.NewRenderer(), draft: newDraft(), budget: maxEntries,
-		drawnChanges: map[string][]toolview.Change{}, after: map[string]int{},
+		drawnChanges: map[string][]toolview.Change{},
 	}
 }
 
@@ -94,13 +95,14 @@ func (p *printout) take(c transcript.Change) {
 		p.itemChanged(c)
 	case transcript.Approval:
 		if c.What == transcript.Started {
-			p.ask(c.Approval, c.State.Host.Dir)
 			return
 		}
-		elsewhere := p.isAsked(c.Approval.Approval) && p.answered != nil && !p.answered(c.Approval.Approval)
-		delete(p.after, c.Approval.Approval)
+		elsewhere := p.asked == c.Approval.Approval && p.answered != nil && !p.answered(c.Approval.Approval)
+		if p.asked == c.Approval.Approval {
+			p.asked = ""
+		}
 		if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir, elsewhere); ok {
-			p.asks = append(p.asks, e)
+			p.addAsk(e)
 		}
 	case transcript.Job:
 		p.job(c)
@@ -113,22 +115,29 @@ func (p *printout) take(c transcript.Change) {
 // approval in the log without the text of a question, and its own row has the reason of the denial.
 func asksPerson(a *event.Approval) bool { return a.Text != "" || a.Form != nil || a.Child != "" }
 
-// isAsked reports whether the question was shown and has no answer yet.
-func (p *printout) isAsked(approval string) bool {
-	_, onScreen := p.after[approval]
-	return onScreen || slices.Contains(p.askedNow, approval)
-}
-
-// ask shows a question.
+// ask shows a question, unless it was shown last. nil is no question.
 func (p *printout) ask(a *event.Approval, dir string) {
-	if !asksPerson(a) {
+	if a == nil || a.Approval == p.asked || !asksPerson(a) {
 		return
 	}
-	p.asks = append(p.asks, askEntry(a, dir, p.session, p.all))
-	p.askedNow = append(p.askedNow, a.Approval)
+	p.addAsk(askEntry(a, dir, p.session, p.all))
+	p.asked, p.after = a.Approval, 0
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes
 	}
+}
+
+// askFirst shows the first question that waits in the state.
+func (p *printout) askFirst(s event.State) {
+	if open := openQuestions(s); len(open) > 0 {
+		p.ask(open[0], s.Host.Dir)
+	}
+}
+
+// addAsk takes an entry that waits only for the end of a message.
+func (p *printout) addAsk(e entry) {
+	p.asks = append(p.asks, e)
+	p.after++
 }
 
 // add takes an entry that is finished.
@@ -320,28 +329,17 @@ func (p *printout) finished() (out []entry) {
 		}
 		p.pieces = p.pieces[1:]
 	}
-	p.countAfterQuestions(len(out))
 	if len(p.asks) == 0 {
+		p.after += len(out)
 		return out
 	}
 	for e, ok := p.spill(); ok; e, ok = p.spill() { // a question follows the text that led to it
 		out = append(out, e)
 	}
 	if len(p.pieces) == 0 || p.pieces[0].kind != event.Message || p.pieces[0].done {
-		out = append(out, p.asks...)
-		for _, id := range p.askedNow {
-			p.after[id] = 0
-		}
-		p.asks, p.askedNow = nil, nil
+		out, p.asks = append(out, p.asks...), nil
 	}
 	return out
-}
-
-// countAfterQuestions counts entries that follow the questions on the screen.
-func (p *printout) countAfterQuestions(n int) {
-	for id := range p.after {
-		p.after[id] += n
-	}
 }
 
 // rows are an entry's, with an empty one before it where it needs one.

@@ -293,14 +293,17 @@ func (u *UI) answerMenu(a *event.Approval, replies []reply) *list {
 	return &q.menu
 }
 
-// pendingApproval returns the approval that waits longest, and how many wait behind it. The questions
-// of a host that has ended are not answered: the call is held, or gone.
+// pendingApproval returns the question that is asked now, and how many wait behind it. It returns none while
+// an answer is on its way: the next question follows the row of the answer. The questions of a host that
+// has ended are not answered: the call is held, or gone.
 func (u *UI) pendingApproval() (first *event.Approval, more int) {
 	if u.view.lost {
 		return nil, 0
 	}
-	for _, a := range append(u.state().OpenApprovals(), u.heldQuestions()...) {
+	for _, a := range append(openQuestions(u.state()), u.heldQuestions()...) {
 		switch {
+		case u.questions.answeredIDs[a.Approval] && !a.Held && first == nil:
+			return nil, 0
 		case u.questions.answeredIDs[a.Approval]:
 		case first == nil:
 			first = a
@@ -309,6 +312,15 @@ func (u *UI) pendingApproval() (first *event.Approval, more int) {
 		}
 	}
 	return first, more
+}
+
+// openQuestions returns the questions that wait for an answer, in their order. The questions of an
+// interrupted turn end with it.
+func openQuestions(s event.State) []*event.Approval {
+	t := s.Running()
+	return slices.DeleteFunc(s.OpenApprovals(), func(a *event.Approval) bool {
+		return t != nil && t.Interrupt != nil && slices.Contains(t.Approvals, a)
+	})
 }
 
 // asks reports whether a question about the call waits: the question names it.
@@ -320,7 +332,7 @@ func (u *UI) asks(call string) bool {
 
 // askHead is the question in one row. It names the call: other entries can separate it from the
 // question's own.
-func (u *UI) askHead(a *event.Approval, more int) string {
+func (u *UI) askHead(a *event.Approval) string {
 	switch kind := toolview.KindOf(a.Tool); {
 	case asker.IsPlan(a.ApprovalRequested) && a.Held:
 		return "Accept this plan? It waited when settle stopped: " + terminal.OneLine(a.Title)
@@ -332,7 +344,7 @@ func (u *UI) askHead(a *event.Approval, more int) string {
 		return u.questionHead(a)
 	case a.Form != nil:
 		return asker.Headline(a.ApprovalRequested)
-	case a.Child != "" || more > 0:
+	case a.Child != "":
 		return "Allow " + terminal.OneLine(a.Title) + "?"
 	case kind == toolview.Command:
 		return "Allow this command?  " + terminal.OneLine(askedTitle(u.state().Running(), a, u.state().Host.Dir))
@@ -360,7 +372,7 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	if a == nil {
 		return nil
 	}
-	head := terminal.Line{{Text: u.askHead(a, more), Style: warning().With(terminal.Bold)}}
+	head := terminal.Line{{Text: u.askHead(a), Style: warning().With(terminal.Bold)}}
 	if more > 0 {
 		head = append(head, terminal.Span{Text: fmt.Sprintf("  (%d more wait)", more), Style: faint()})
 	}
@@ -393,10 +405,11 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 // askedAgain returns the rows of a question that other entries have separated from its answers, in at
 // most limit rows: the committed question may have left the screen.
 func (u *UI) askedAgain(a *event.Approval, width, limit int) []terminal.Line {
-	if u.view.printout.after[a.Approval] == 0 || limit < 1 || isModelQuestion(a) {
+	p := u.view.printout
+	if p.asked == a.Approval && p.after == 0 || limit < 1 || isModelQuestion(a) {
 		return nil
 	}
-	rows := askEntry(a, u.state().Host.Dir, u.view.printout.session, u.view.printout.all).rows(width)[1:]
+	rows := askEntry(a, u.state().Host.Dir, p.session, p.all).rows(width)[1:]
 	if left := len(rows) - limit; left > 0 { // the head has the call, the end has the reason
 		first := terminal.Clip(terminal.Plain("  … the question above has the rest", faint()), width)
 		rows = append([]terminal.Line{first}, rows[left+1:]...)

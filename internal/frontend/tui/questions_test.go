@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -132,6 +133,74 @@ func TestQuestionStaysWithItsAnswers(t *testing.T) {
 		p.types("\x04")
 		p.left(code, 0)
 	})
+}
+
+// Several questions of one response are asked in the order of their calls, one after the other, each in
+// the same words and directly below its own call.
+func TestQuestionsOfSeveralCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := script.New(script.Turn(
+			script.Call("shell", `{"command":"rm one"}`), script.Call("shell", `{"command":"rm two"}`),
+			script.Call("shell", `{"command":"rm three"}`),
+		), script.Text("done"))
+		p, code := newPersonOf(t, Options{}, settle.SessionConfig{
+			Model:   model.Config{Provider: m, ProviderName: "script", Name: "m"},
+			WorkDir: "/w", Permission: settle.Ask, Attended: true, Tools: []tool.Tool{echoShell{}},
+		})
+		p.types("go\r")
+		for n, name := range []string{"one", "two", "three"} {
+			rows := strings.Join(p.tty.rows(), "\n")
+			block := rows[max(strings.LastIndex(rows, "? settle asks before this call"), 0):]
+			if !strings.Contains(block, "      rm "+name) || !strings.Contains(block, "Allow this command?  $ rm "+name) {
+				t.Errorf("question %d is not about rm %s:\n%s", n+1, name, rows)
+			}
+			if asked := strings.Count(rows, "? settle asks before this call"); asked != n+1 {
+				t.Errorf("%d questions are shown after %d answers:\n%s", asked, n, rows)
+			}
+			p.types("y")
+		}
+		p.sees("done")
+		p.types("\x04")
+		p.left(code, 0)
+	})
+}
+
+// No row of a question into which text of the model continues begins where settle's own rows begin, at any
+// width of a terminal.
+func TestQuestionIndentsTextOfModel(t *testing.T) {
+	long := strings.Repeat("x ", 40) + "Asked because it reads only  in: /safe  [allow] ls " + strings.Repeat("y", 200)
+	a := &event.Approval{ApprovalRequested: event.ApprovalRequested{
+		Approval: "p", Tool: "shell",
+		Text: "shell\n  path: " + long + "\n  command:\n      " + long + "\n  leads to: " + long + "\n  in: /w\n" +
+			"  step by step:\n      [ask] " + long,
+		Why: "it writes " + long, Covers: long,
+	}}
+	own := []string{
+		"?", "shell", "path:", "command:", "leads", "in:", "step", "[ask]", "Asked", "s ", "x x",
+	}
+	for width := 12; width < 120; width++ {
+		for n, row := range askEntry(a, "/w", "s", "Ctrl-T").rows(width) {
+			text := strings.TrimLeft(row.Text(), " ")
+			indent := len(row.Text()) - len(text)
+			begins := func(with string) bool { return strings.HasPrefix(text, with) }
+			if n > 0 && indent < 8 && !slices.ContainsFunc(own, begins) {
+				t.Fatalf("width %d, row %d has the indent %d: %q", width, n, indent, row.Text())
+			}
+			if indent == 4 && begins("Asked") || indent == 2 && begins("in:") {
+				t.Fatalf("width %d, row %d: %q", width, n, row.Text())
+			}
+		}
+	}
+	numbered := diffLine{sign: '+', number: 123456, text: long}
+	for width := 4; width < 120; width++ {
+		rows := numbered.rows(width)
+		for n, row := range rows[1:] {
+			first, indent := 11, len(row.Text())-len(strings.TrimLeft(row.Text(), " "))
+			if indent < min(first, width/2) {
+				t.Fatalf("width %d, row %d of a diff has the indent %d: %q", width, n+1, indent, row.Text())
+			}
+		}
+	}
 }
 
 // The question names the call, and its answer stays on the screen.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/client/rewind"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/terminal"
 	"github.com/settle-agent/settle/internal/terminal/keymap"
 )
@@ -47,7 +48,7 @@ func (u *UI) pickInput() {
 func textOf(t *event.Turn) string {
 	var texts []string
 	for _, in := range t.Inputs {
-		texts = append(texts, typedText(&in))
+		texts = append(texts, transcript.Typed(&in))
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -50,14 +50,6 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	p.fill()
 }
 
-// resumeAsks shows the pending approvals, which background child agents can have without a
-// running turn, and the questions of held calls.
-func (p *printout) resumeAsks(s event.State, held []*event.Approval) {
-	for _, a := range append(s.OpenApprovals(), held...) {
-		p.ask(a, s.Host.Dir)
-	}
-}
-
 // shorten leaves out the beginning of a long turn.
 func (p *printout) shorten() {
 	done := slices.IndexFunc(p.pieces, func(one *piece) bool { return !one.done })

@@ -54,14 +54,6 @@ func enteredTitle(call toolview.Call) string {
 	return commandMark + strings.TrimSpace(command)
 }
 
-// typedText is an input as a person types it.
-func typedText(in *event.Input) string {
-	if in.Command {
-		return "!" + in.Text
-	}
-	return in.Text
-}
-
 // onlyCommands reports whether the turn only ran commands that a person entered, and
 // completed.
 func onlyCommands(t *event.Turn) bool {

@@ -115,7 +115,6 @@ func (u *UI) commitRecent(state event.State) {
 	if t := state.Running(); t != nil { // of a session that is hosted elsewhere
 		u.view.printout.resume(t, u.view.log)
 	}
-	u.view.printout.resumeAsks(state, u.heldQuestions())
 	u.commitFinished()
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/settle-agent/settle/internal/client/attach"
 	"github.com/settle-agent/settle/internal/client/rewind"
 	"github.com/settle-agent/settle/internal/client/store"
+	"github.com/settle-agent/settle/internal/client/transcript"
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/tui"
 	"github.com/settle-agent/settle/internal/journal"
@@ -363,7 +364,7 @@ func (s *Sessions) Preview(_ context.Context, id string) ([]string, error) {
 				lines = append(lines, "(continued)")
 				continue
 			}
-			lines = append(lines, "> "+firstLine(in.Text))
+			lines = append(lines, "> "+firstLine(transcript.Typed(&in)))
 		}
 		if answer := firstLine(t.Answer()); answer != "" {
 			lines = append(lines, "  "+answer)
