@@ -31,7 +31,8 @@ terminal, it needs --yes.
 
 Some servers over HTTP ask for a login: "settle mcp-servers login NAME" logs in.
 
-States: new (never asked), known, needs-login, disabled, ok, failed.
+States: new (never asked), known, needs-login, disabled, untrusted (of the project, not
+trusted), ok, failed.
 
 Exit codes: 0 listed, 1 a server failed its test or needs a login, 2 wrong usage or
 configuration.`
@@ -69,7 +70,11 @@ func (f *mcpServersFlags) run(cmd *cobra.Command, s *streams, names []string) er
 		return sig.instead(err)
 	}
 	o := s.options(r, dir)
-	list, err := serversNamed(o.ConfiguredServers(), names)
+	all := o.ConfiguredServers()
+	if !f.test {
+		all = append(all, o.UntrustedServers()...)
+	}
+	list, err := serversNamed(all, names)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/settle-agent/settle/internal/config"
 	"github.com/settle-agent/settle/internal/frontend/run"
 	"github.com/settle-agent/settle/internal/redact"
+	"github.com/settle-agent/settle/internal/terminal"
 )
 
 const reviewHelp = `Have the model review a change, and print its findings: file, line, severity and text,
@@ -36,7 +37,8 @@ read run, in the read-only sandbox if there is one, and all other calls are deni
 a question. Without a sandbox, settle's judgement of a command decides alone. A permission
 of the configuration and its rules can deny more, and allow nothing more. With --json,
 standard output gets one JSON object: summary and findings; or, if the review did not
-complete or did not start, outcome, exit_code and reason.
+complete or did not start, outcome, exit_code and reason. An answer that is no report is
+printed as it is, without --json, and the exit code is 1.
 
 Exit codes: 0 reviewed, with or without findings, or nothing to review; otherwise as for "settle run": 1 failed,
 or the answer is no report, 2 wrong usage or configuration, 3 limit reached, 130
@@ -56,8 +58,8 @@ type reviewTurn struct {
 	// what describes the reviewed changes; base is the commit or branch whose later changes are
 	// reviewed.
 	what, base string
-	// answer is the final answer, reason the cause if there is none.
-	answer, reason string
+	// answer is the final answer, reason the cause if there is none. text is an answer that is no report.
+	answer, reason, text string
 	// has reports whether the reviewed changes contain a file; nil if that is not known.
 	has   func(file string) bool
 	place review.Place
@@ -109,7 +111,12 @@ func (f *reviewFlags) review(cmd *cobra.Command, s *streams, args []string) (int
 		return code, f.refused(s, err)
 	}
 	if code != stdio.CodeCompleted {
-		return code, f.failed(s, code, turn.reason)
+		err := f.failed(s, code, turn.reason)
+		if turn.text != "" && !f.asJSON {
+			_, printed := fmt.Fprintln(s.stdout, strings.TrimSpace(terminal.Text(turn.text)))
+			err = errors.Join(err, failed(printed))
+		}
+		return code, err
 	}
 	report, err := review.Parse(turn.answer)
 	if err != nil {
@@ -319,9 +326,16 @@ func (*reviewTurn) agent(o *assemble.Options) {
 }
 
 // options makes the turn's answer a report, and keeps it from standard output.
-func (t *reviewTurn) options(o *run.Options) (err error) {
+func (t *reviewTurn) options(o *run.Options) error {
 	o.Schema = review.Schema()
-	o.Check, err = oneturn.Conform(o.Schema, "settle review")
+	check, err := oneturn.Conform(o.Schema, "settle review")
+	o.Check = func(answer string) error {
+		err := check(review.Object(answer))
+		if err != nil {
+			t.text = answer
+		}
+		return err
+	}
 	o.Answer = func(text string) error { t.answer = text; return nil }
 	o.Failed = func(cause string) { t.reason = cause }
 	o.Stdout = io.Discard

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,8 +242,10 @@ func (f *rewindFlags) carryOut(
 			terminal.OneLine(r.Snapshot), terminal.OneLine(r.UndoCommand(f.dataDir == "")),
 		)
 	}
+	if session := cmp.Or(r.Session, r.Original); session != "" {
+		fmt.Fprintf(s.stderr, "to continue: settle resume %s\n", terminal.OneLine(session))
+	}
 	if r.Session != "" {
-		fmt.Fprintf(s.stderr, "to continue: settle resume %s\n", r.Session)
 		if _, err := fmt.Fprintln(s.stdout, r.Session); err != nil {
 			return failed(err)
 		}

@@ -24,6 +24,21 @@ type Configured struct {
 	Report *mcp.Report
 	// Login is the state of the login.
 	Login LoginState
+	// Untrusted reports that the server is of a project's file that the user has not trusted.
+	Untrusted bool
+}
+
+// UntrustedServers returns the MCP servers of the project's files that the user has not trusted. No
+// session uses them.
+func (o Options) UntrustedServers() (all []Configured) {
+	for _, file := range o.Settings.ProjectServers {
+		for _, s := range file.Servers {
+			if !file.Trusted {
+				all = append(all, Configured{Server: s, Untrusted: true})
+			}
+		}
+	}
+	return all
 }
 
 // ConfiguredServers returns the user's MCP servers by name.

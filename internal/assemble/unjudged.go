@@ -24,6 +24,8 @@ import (
 type unjudgedRecord struct {
 	Dir string `json:"dir"`
 	quarantine.Unjudged
+	// Noted reports that the user has received a note about the files.
+	Noted bool `json:"noted,omitempty"`
 	// Markers are the markers of the sessions whose commands may still run.
 	Markers []string `json:"markers"`
 }
@@ -93,10 +95,6 @@ func (r *unjudgedRecord) merge(record unjudgedRecord) {
 
 // write writes the record to its file, and creates the file before the first time.
 func (u *unjudged) write() (err error) {
-	raw, err := json.Marshal(u.record)
-	if err != nil {
-		return err
-	}
 	if u.file == nil {
 		if err := os.MkdirAll(u.folder, 0o700); err != nil {
 			return err
@@ -108,9 +106,17 @@ func (u *unjudged) write() (err error) {
 			return err
 		}
 	}
-	err = u.file.Truncate(0)
+	return u.record.write(u.file)
+}
+
+// write replaces the content of a file by the record.
+func (r *unjudgedRecord) write(file *os.File) error {
+	raw, err := json.Marshal(r)
 	if err == nil {
-		_, err = u.file.WriteAt(raw, 0)
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteAt(raw, 0)
 	}
 	return err
 }
@@ -180,23 +186,25 @@ func directoryID(dir string) string {
 }
 
 // unjudgedNotes returns notes for the user about files that a command of an earlier session left
-// and that are not judged.
+// and that are not judged, once.
 func (s sandboxing) unjudgedNotes() (notes []string) {
 	if s.dataDir == "" {
 		return nil
 	}
 	for _, stale := range staleRecords(filepath.Join(s.dataDir, "unjudged"), s.dir) {
-		_ = stale.file.Close()
-		text := "it was released, or settle was killed"
-		if slices.ContainsFunc(stale.record.Markers, proc.Marked) {
-			text = "it still runs"
+		if len(notes) == 0 && !stale.record.Noted {
+			what := "a command of an earlier session in %s ran on unwatched, and may have left files that git runs"
+			if slices.ContainsFunc(stale.record.Markers, proc.Marked) {
+				what = "a command of an earlier session in %s still runs unwatched, and can leave files that git runs"
+			}
+			notes = []string{
+				fmt.Sprintf(what, s.dir),
+				"use git there only after the agent has run a command there: settle then looks for such files",
+			}
 		}
-		notes = append(notes, fmt.Sprintf(
-			"a sandboxed command of an earlier session in %s ran on without a guard (%s): settle looks at what it left with"+
-				" the next sandboxed command, and names what git would run; until then, run no git there",
-			s.dir,
-			text,
-		))
+		stale.record.Noted = true
+		_ = stale.record.write(stale.file) // otherwise the next session has the note again
+		_ = stale.file.Close()
 	}
-	return slices.Compact(notes)
+	return notes
 }

@@ -32,8 +32,12 @@ func TestUnjudgedCommandsAreNamedByTheNextSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if notes := s.unjudgedNotes(); len(notes) != 1 || !strings.Contains(notes[0], "released") {
+	if notes := s.unjudgedNotes(); len(notes) != 2 || !strings.Contains(notes[0], "ran on unwatched") ||
+		!strings.HasPrefix(notes[1], "use git there only after the agent has run a command there") {
 		t.Errorf("the user is told %q", notes)
+	}
+	if notes := s.unjudgedNotes(); len(notes) > 0 {
+		t.Errorf("the user is told again: %q", notes)
 	}
 	for _, next := range []struct {
 		marker string

@@ -126,15 +126,14 @@ func (l *loader) importProject(project repo.Project, dir, path string) {
 	}
 	if n := len(p.Allow); n > 0 {
 		p.Allow = nil
-		l.Notes = append(
-			l.Notes,
-			fmt.Sprintf(
-				"%s: its %d rules that allow are not used: a project may only tighten; to set them for yourself, put them in %s",
-				path,
-				n,
-				l.ownFile(),
-			),
-		)
+		rules, them := "its rule that allows is", "it"
+		if n > 1 {
+			rules, them = fmt.Sprintf("its %d rules that allow are", n), "them"
+		}
+		l.Notes = append(l.Notes, fmt.Sprintf(
+			"%s: %s not used: a project may only tighten; to set %s for yourself, put %s in %s",
+			path, rules, them, them, l.ownFile(),
+		))
 	}
 	for _, r := range l.claudeRules(p, path, dir, Project) {
 		r.Tightens = true

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,5 +84,17 @@ func TestQuestionNamesGitThatFailsInTheSandbox(t *testing.T) {
 	outside := map[string]any{"command": "rm -r sub && git add -A", "outside": true}
 	if j := p.Judge(request(t, "shell", outside)); strings.Contains(j.Why, before) {
 		t.Errorf("outside of the sandbox: %q", j.Why)
+	}
+}
+
+// A question about a write outside of the working directory says so.
+func TestQuestionNamesWriteOutsideOfDirectory(t *testing.T) {
+	dir := newCalmDir(t)
+	p := newPolicy(t, dir, policy.Config{})
+	for path, want := range map[string]bool{filepath.Join(t.TempDir(), "a.txt"): true, "a.txt": false} {
+		j := p.Judge(request(t, "write", map[string]any{"path": path, "content": "x"}))
+		if named := strings.HasSuffix(j.Why, ", which is outside of the working directory"); named != want {
+			t.Errorf("%s: %s, %q", path, j.Decision, j.Why)
+		}
 	}
 }

@@ -272,6 +272,9 @@ func pathEffect(kind effects.Kind, p place) effect {
 		} else if p.obeyed() {
 			e.why += ", which programs outside of the sandbox run or obey"
 		}
+		if !p.inside {
+			e.why += ", which is outside of the working directory"
+		}
 		return e
 	}
 	root := filepath.Dir(p.real) == p.real // with /proc below it

@@ -33,15 +33,15 @@ type call struct {
 	cancel  context.CancelCauseFunc
 	// decided is resolved when the log shows whether the call runs.
 	decided *scope.Deferred[struct{}]
-	// asked is resolved when a person is asked about the call, or need not be.
-	asked      *scope.Deferred[struct{}]
-	before     *call // the previous call of the response; nil for the first one
-	settled    *scope.Deferred[struct{}]
-	elapsed    time.Duration // run time; valid once settled is resolved
-	grant      Grant         // from the approver
-	time       *scope.Allowance
-	hookResult hookResult
-	starts     []tool.Program // programs named by clients that the call may start once it is approved
+	// requestDone is resolved when approval of the call is requested, or is not needed.
+	requestDone *scope.Deferred[struct{}]
+	before      *call // the previous call of the response; nil for the first one
+	settled     *scope.Deferred[struct{}]
+	elapsed     time.Duration // run time; valid once settled is resolved
+	grant       Grant         // from the approver
+	time        *scope.Allowance
+	hookResult  hookResult
+	starts      []tool.Program // programs named by clients that the call may start once it is approved
 }
 
 // callSpec is a call as the model or a person requested it.
@@ -73,7 +73,7 @@ func (t *turn) start(ctx context.Context, c *call) {
 	c.turnCtx = ctx
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.decided, c.settled = scope.NewDeferred[struct{}](), scope.NewDeferred[struct{}]()
-	c.asked = scope.NewDeferred[struct{}]()
+	c.requestDone = scope.NewDeferred[struct{}]()
 	if n := len(t.calls); n > 0 && t.calls[n-1].attempt == c.attempt {
 		c.before = t.calls[n-1]
 	}
@@ -94,9 +94,9 @@ func (t *turn) start(ctx context.Context, c *call) {
 // run runs a ready call to its ending.
 func (c *call) run(ctx context.Context) {
 	defer c.decided.Settle(struct{}{})
-	defer c.asked.Settle(struct{}{})
+	defer c.requestDone.Settle(struct{}{})
 	err := c.check(ctx)
-	c.asked.Settle(struct{}{})
+	c.requestDone.Settle(struct{}{})
 	if err != nil {
 		if ctx.Err() != nil {
 			c.aborted(ctx)
@@ -192,11 +192,11 @@ func InOrder(ctx context.Context, record func() error) error {
 		return record()
 	}
 	for earlier := c.before; earlier != nil; earlier = earlier.before {
-		if _, err := earlier.asked.Wait(ctx); err != nil {
+		if _, err := earlier.requestDone.Wait(ctx); err != nil {
 			return err
 		}
 	}
-	defer c.asked.Settle(struct{}{})
+	defer c.requestDone.Settle(struct{}{})
 	return record()
 }
 

@@ -9,5 +9,5 @@
 // late answer runs nothing. If no client can be asked, Ask names the policy that answers.
 // If the client cannot answer, the call is denied and the model reads the reason. Start
 // with asker.go; form.go fills in the forms of MCP servers, words.go writes questions as
-// text, choices.go has the answers with their numbers and letters.
+// text, layout.go breaks it into rows, choices.go has the answers with their numbers and letters.
 package asker

@@ -19,7 +19,8 @@ const (
 func Rows(line terminal.Line, column, width int) []terminal.Line {
 	room := max(width-minRow, 0)
 	column = min(column, room)
-	return terminal.Wrap(line, width, terminal.Indent{First: spaces(column), Rest: spaces(min(max(column, hang), room))})
+	rest := min(max(column, hang), room)
+	return terminal.Wrap(line, width, terminal.Indent{First: spaces(column), Rest: spaces(rest)})
 }
 
 func spaces(n int) terminal.Line { return terminal.Plain(strings.Repeat(" ", n), terminal.Style{}) }

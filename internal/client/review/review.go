@@ -166,10 +166,37 @@ func Schema() json.RawMessage {
 		`"required":["summary","findings"],"additionalProperties":false}`)
 }
 
+// fence begins a JSON block in Markdown, and fenceEnd ends it.
+const fence, fenceEnd = "```json", "```"
+
+// Object returns the JSON of an answer: the content of its JSON block if it has one block around which there
+// is text, and otherwise the answer.
+func Object(answer string) string {
+	if json.Valid([]byte(answer)) {
+		return answer
+	}
+	var block []string
+	blocks, within := 0, false
+	for line := range strings.SplitSeq(answer, "\n") {
+		switch text := strings.TrimSpace(line); {
+		case !within && strings.EqualFold(text, fence):
+			blocks, within = blocks+1, true
+		case within && text == fenceEnd:
+			within = false
+		case within:
+			block = append(block, line)
+		}
+	}
+	if blocks != 1 || within {
+		return answer
+	}
+	return strings.Join(block, "\n")
+}
+
 // Parse reads the answer of a turn. The most serious findings come first.
 func Parse(answer string) (Report, error) {
 	var r Report
-	if err := json.Unmarshal([]byte(answer), &r); err != nil {
+	if err := json.Unmarshal([]byte(Object(answer)), &r); err != nil {
 		return r, fmt.Errorf("cannot read the findings: %w", err)
 	}
 	if strings.TrimSpace(r.Summary) == "" && len(r.Findings) == 0 {

@@ -241,3 +241,21 @@ func TestNothingIsNotNoFindings(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A report in the only JSON block of an answer is read. With several blocks or none, the answer is no report.
+func TestParseOfJSONBlock(t *testing.T) {
+	const report = `{"summary":"fine","findings":[]}`
+	for answer, want := range map[string]bool{
+		"I looked at it.\n\n```json\n" + report + "\n```\nThat is all.": true,
+		"```JSON\n" + report + "\n```":                                  true,
+		report:                                                          true,
+		"```json\n" + report + "\n```\n```json\n{}\n```":                false,
+		"```json\n" + report:                                            false,
+		"It is fine.":                                                   false,
+	} {
+		r, err := review.Parse(answer)
+		if (err == nil) != want || want && r.Summary != "fine" {
+			t.Errorf("%q: %+v, %v", answer, r, err)
+		}
+	}
+}

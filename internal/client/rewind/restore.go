@@ -23,6 +23,8 @@ import (
 type Report struct {
 	// Session is the copy that continues from there; empty if there is none.
 	Session string
+	// Original is the session whose history fits the files again, after the undo of a rewind.
+	Original string
 	// Restored are the changed files, and Snapshot the directory with their earlier
 	// content; empty if no file was changed.
 	Restored []File
@@ -257,5 +259,9 @@ func ReadSnapshot(ctx context.Context, at string) (*Plan, error) {
 // Undo restores the files of a plan from [ReadSnapshot]. It first copies the current files
 // beside the snapshot.
 func (p *Plan) Undo(ctx context.Context, at string) (Report, error) {
-	return p.restore(ctx, filepath.Dir(at), "")
+	r, err := p.restore(ctx, filepath.Dir(at), "")
+	if p.kind == kindUndo {
+		r.Original = p.Session
+	}
+	return r, err
 }

@@ -42,6 +42,9 @@ func ResumedWords(in *event.Input) string { return "settle has the model continu
 func endedText(d event.SessionRecovered, s *event.State) string {
 	crashed := func(c *event.Cause) bool { return c != nil && c.Reason == event.Crashed }
 	if s == nil || len(s.Turns) == 0 || !crashed(s.Turns[len(s.Turns)-1].Cause) {
+		if d.Ended == 1 {
+			return "1 item was still open and has been ended"
+		}
 		return fmt.Sprintf("%d items were still open and have been ended", d.Ended)
 	}
 	calls := 0

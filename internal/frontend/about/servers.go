@@ -17,7 +17,7 @@ import (
 // serverLine is an MCP server as JSON.
 type serverLine struct {
 	Name    string   `json:"name"`
-	State   string   `json:"state"` // ok, failed, needs-login, known, new, disabled
+	State   string   `json:"state"` // ok, failed, needs-login, known, new, disabled, untrusted
 	Login   string   `json:"login,omitempty"`
 	Where   string   `json:"where"`
 	From    string   `json:"from"`
@@ -47,6 +47,8 @@ func servers(list []assemble.Configured, mask *redact.Redactor) (lines []serverL
 		l.Login = string(s.Login)
 		_, refused := errors.AsType[*mcp.LoginError](reported(s))
 		switch r := s.Report; {
+		case s.Untrusted:
+			l.State = "untrusted"
 		case refused, r == nil && s.Enabled && s.Login == assemble.LoginNeeded:
 			l.State, l.Error = needsLogin, "log in with: settle mcp-servers login "+s.Name
 			if refused {

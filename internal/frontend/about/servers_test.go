@@ -37,3 +37,18 @@ func TestServerTools(t *testing.T) {
 		t.Errorf("%+v", lines)
 	}
 }
+
+// The servers of a project's file that is not trusted are listed as such.
+func TestUntrustedServers(t *testing.T) {
+	o := assemble.Options{Settings: &config.Resolved{ProjectServers: []config.ProjectServers{
+		{Path: "/w/.mcp.json", Servers: []config.Server{{Name: "docs", Command: []string{"docs-server"}}}},
+		{Path: "/w/x/.mcp.json", Servers: []config.Server{{Name: "mine"}}, Trusted: true},
+	}}}
+	var got strings.Builder
+	if err := Servers(&got, o.UntrustedServers(), redact.New()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), "docs    untrusted  ") || strings.Contains(got.String(), "mine") {
+		t.Errorf("the list is:\n%s", got.String())
+	}
+}

@@ -309,7 +309,7 @@ func (u *UI) fork(string) {
 				u.showHint("%v", err)
 				return
 			}
-			u.replace(fork, "")
+			u.replace(fork, "", u.copyNotice())
 		})
 	})
 }

@@ -102,6 +102,30 @@ func exhaustEntry(t *event.Turn, f *event.Failure) entry {
 	}}
 }
 
+// maxInput is the number of shown rows of a message of the person. Of a longer one, the last lastInput rows
+// are among them.
+const (
+	maxInput  = 40
+	lastInput = 10
+)
+
+// shortInput is inputEntry with the first and the last rows of a long message. The transcript (Ctrl-T) has
+// all of it.
+func shortInput(in *event.Input, all string) entry {
+	e := inputEntry(in)
+	allRows := e.rows
+	e.rows = func(width int) []terminal.Line {
+		rows := allRows(width)
+		left := len(rows) - maxInput
+		if left <= 1 { // its row has room for it
+			return rows
+		}
+		short := append(slices.Clone(rows[:maxInput-lastInput]), leftOut(bandMark, left, all, width))
+		return append(short, rows[len(rows)-lastInput:]...)
+	}
+	return e
+}
+
 func inputEntry(in *event.Input) entry {
 	if in.By == event.Resumer {
 		return entry{group: ofInput, gap: true, rows: paragraph("· ", transcript.ResumedWords(in), faint(), faint())}

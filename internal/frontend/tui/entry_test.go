@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settle-agent/settle/event"
+	"github.com/settle-agent/settle/internal/terminal"
+	"github.com/settle-agent/settle/internal/terminal/terminaltest"
 )
 
 // endedCall returns the rows of a call that has ended, at a width.
@@ -156,5 +160,89 @@ func TestCallEntryShowsBothEndsOfOutput(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// Of a long message of the person, the first and the last rows are shown. The transcript has all of them.
+func TestLongInputIsShortened(t *testing.T) {
+	var b strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&b, "line %d\n", n+1)
+	}
+	in := &event.Input{Text: b.String()}
+	var rows []string
+	for _, row := range shortInput(in, "Ctrl-T").rows(80) {
+		rows = append(rows, row.Text())
+	}
+	if len(rows) != maxInput+1 || rows[0] != "▌ line 1" || rows[29] != "▌ line 30" ||
+		rows[30] != "▌ … 19960 more lines (Ctrl-T shows all)" || rows[31] != "▌ line 19991" ||
+		rows[40] != "▌ line 20000" {
+		t.Errorf("%d rows:\n%s", len(rows), strings.Join(rows, "\n"))
+	}
+	if n := len(inputEntry(in).rows(80)); n != 20_000 {
+		t.Errorf("the transcript has %d rows", n)
+	}
+}
+
+// A call that ended before an earlier one has the mark of its outcome while it waits for its place.
+func TestEndedCallHasMarkOfOutcome(t *testing.T) {
+	var events []event.Event
+	add := func(e event.Event) {
+		e.V, e.Session, e.Seq, e.At = event.Version, "s", uint64(len(events)+1), time.Unix(int64(len(events)), 0)
+		events = append(events, e)
+	}
+	add(event.Event{Data: event.SessionOpened{Dir: "/w"}})
+	add(event.Event{Data: event.InputAccepted{Input: "n", Text: "go"}})
+	add(event.Event{Turn: "t", Data: event.TurnStarted{Inputs: []string{"n"}}})
+	add(event.Event{Turn: "t", Attempt: "a", Data: event.AttemptStarted{Step: 1, N: 1}})
+	item := func(id string, d event.Data) { add(event.Event{Turn: "t", Attempt: "a", Item: id, Data: d}) }
+	for _, id := range []string{"one", "two", "three"} {
+		item(id, event.ItemStarted{Type: event.ToolCall, Name: "shell", CallID: id})
+		item(id, event.CallReady{Name: "shell", CallID: id, Arguments: `{"command":"make ` + id + `"}`})
+		item(id, event.CallStarted{Title: "make " + id})
+	}
+	for id, status := range map[string]event.Status{"two": event.ItemCompleted, "three": event.ItemFailed} {
+		item(id, event.ItemEnded{Status: status, Content: event.Content{
+			Type: event.ToolCall, Name: "shell", CallID: id, Arguments: `{"command":"make ` + id + `"}`,
+		}})
+	}
+	got := shownRows(events)
+	for _, want := range []string{"● $ make one", "✓ $ make two", "✗ $ make three"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not shown:\n%s", want, got)
+		}
+	}
+}
+
+// crashed is a session that the host found after a crash.
+type crashed struct {
+	mute
+	events []event.Event
+}
+
+func (c *crashed) Events(context.Context, uint64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for _, e := range c.events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The opening of a session says what the crash cut, in the words of settle run.
+func TestOpeningNamesCutTurn(t *testing.T) {
+	c := &crashed{events: []event.Event{
+		{Seq: 4, Data: event.SessionRecovered{PID: 7, Ended: 2}},
+		{Seq: 5, Data: event.SessionOpened{Dir: "/w"}},
+	}}
+	s := newStage(terminaltest.NewGrid(80, 24), terminal.ReflowAll, 80, 24)
+	s.showOpening(t.Context(), c, event.State{
+		HostSeq: 5, Turns: []*event.Turn{{Cause: event.Abort(event.Crashed, "host")}},
+	})
+	s.commitFinished()
+	s.show()
+	if got := strings.Join(s.on.Rows(), " "); !strings.Contains(got, "its turn was still running") {
+		t.Errorf("the terminal shows:\n%s", got)
 	}
 }

@@ -196,11 +196,11 @@ func thinkingRow(p *piece, width int) terminal.Line {
 // callRow is a call that has not been committed: it is being written, waits,
 // runs, or has ended before one that began earlier.
 func (p *piece) callRow(width int, now time.Time) terminal.Line {
+	if p.done { // the rows below the first one follow when the call is committed
+		return p.entries[0].rows(width)[0]
+	}
 	mark, style, how := "○", faint(), ""
-	switch {
-	case p.done:
-		mark, style, how = "●", success(), "ended"
-	case p.runs:
+	if p.runs {
 		mark, style = "●", accent()
 		if elapsed := now.Sub(p.began); elapsed >= time.Second {
 			how = span(elapsed.Truncate(time.Second))
@@ -221,14 +221,9 @@ func (u *UI) queueRows(width int) (rows []terminal.Line) {
 			rows = append(rows, terminal.Plain(fmt.Sprintf("  and %d more", len(waiting)-n), faint()))
 			break
 		}
-		when := waitsFor(&in)
-		rows = append(
-			rows,
-			terminal.Clip(
-				terminal.Line{{Text: "↳ " + when + ": ", Style: faint()}, {Text: terminal.OneLine(transcript.Typed(&in))}},
-				width,
-			),
-		)
+		words := terminal.OneLine(transcript.Typed(&in))
+		row := terminal.Line{{Text: "↳ " + waitsFor(&in) + ": ", Style: faint()}, {Text: words}}
+		rows = append(rows, terminal.Clip(row, width))
 	}
 	if len(rows) > 0 {
 		help := u.Keys.Label(keymap.Withdraw, "/queue") + " takes the last one back into the editor, /queue shows all"

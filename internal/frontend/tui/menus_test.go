@@ -318,6 +318,7 @@ func TestRewindFiles(t *testing.T) {
 				)
 			}
 			if want != "" {
+				p.sees("· a copy of ", "returns to the original")
 				p.sees("> first")
 			}
 			p.types("\x03\x04")

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settle-agent/settle"
@@ -122,6 +123,32 @@ func (u *UI) typeAnswer() {
 	if u.freeText(a) && u.typing() == nil && u.onScreen(a) {
 		u.typeWords(a)
 	}
+}
+
+// answersText reports whether the text in the editor is an answer to a question of the model with options: it
+// was typed after the question appeared, and is no command.
+func (u *UI) answersText(a *event.Approval) bool {
+	if !isModelQuestion(a) || strings.TrimSpace(u.input.editor.text()) == "" {
+		return false
+	}
+	text := u.input.editor.text()
+	_, _, isCommand := commandOf(text)
+	of, _ := u.menuOf(a)
+	return u.questions.emptyFor == of && !isCommand && !strings.HasPrefix(text, "!")
+}
+
+// textHint says what the text in the editor is for while a question of the model waits.
+func (u *UI) textHint(a *event.Approval) string {
+	switch of, _ := u.menuOf(a); {
+	case !isModelQuestion(a):
+	case u.input.editor.empty():
+		u.questions.emptyFor = of
+	case u.answersText(a):
+		return "  Enter gives your text as the answer"
+	default:
+		return "  Enter sends your text as a prompt after this turn; the keys below answer"
+	}
+	return ""
 }
 
 // onScreen reports whether the question has been on the screen long enough for a key to be

@@ -29,6 +29,7 @@ func TestModelQuestions(t *testing.T) {
 		"numbers":     {"1 1 2 y 2 026\r", `"SQLite"`, `"search, login"`, `"2026"`},
 		"arrows":      {"\x1b[B \r MySQL\r \r \x1b[B \r \r y index.go\r", `"MySQL"`, `"search"`, `"index.go"`},
 		"words":       {"i a_file\r 2 i and_more\r yes\r", `"a file"`, `"login, and more"`, `"yes"`},
+		"typed":       {"use_mysql\r 1 with_more\r z\r", `"use mysql"`, `"search, with more"`, `"z"`},
 		"back":        {"1 \x1b[D 2 1 2 y \x1b[D 1 y x\r", `"Postgres (Recommended)"`, `"login"`, `"x"`},
 		"menu":        {"1 5 2 y \r", `"Postgres (Recommended)"`, "no answer", `"app"`},
 		"declines":    {"1 \x1b \x1b", "", "", ""},

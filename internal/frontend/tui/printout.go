@@ -25,13 +25,13 @@ import (
 // shown at a time: the one whose answers are offered. The entries are the same
 // whether a text arrives in deltas or whole. draft handles attempts that fail.
 type printout struct {
-	renderer *markdown.Renderer
-	all      string // the key or the command that shows the omitted part
-	session  string // the key that allows a call for the session
-	pieces   []*piece
-	asks     []entry // that wait for the end of a message
-	asked    string  // the approval whose question was shown last; empty once it has ended
-	after    int     // how many entries follow that question on the screen
+	renderer   *markdown.Renderer
+	all        string // the key or the command that shows the omitted part
+	session    string // the key that allows a call for the session
+	pieces     []*piece
+	asks       []entry // that wait for the end of a message
+	questionID string  // the approval whose question was shown last; empty once it has ended
+	after      int     // how many entries follow that question on the screen
 	// answered, if set, reports whether this terminal answered the question. Other clients can answer it.
 	answered func(approval string) bool
 	closing  bool // nothing more of the log comes
@@ -85,7 +85,7 @@ func (p *printout) take(c transcript.Change) {
 		p.sessionChanged(c)
 	case transcript.Input:
 		if c.What == transcript.Ended && c.Turn != nil && !c.Input.Command { // a command's entry replaces its input
-			p.add(inputEntry(c.Input))
+			p.add(shortInput(c.Input, p.all))
 		}
 	case transcript.Turn:
 		p.turn(c)
@@ -97,9 +97,9 @@ func (p *printout) take(c transcript.Change) {
 		if c.What == transcript.Started {
 			return
 		}
-		elsewhere := p.asked == c.Approval.Approval && p.answered != nil && !p.answered(c.Approval.Approval)
-		if p.asked == c.Approval.Approval {
-			p.asked = ""
+		elsewhere := p.questionID == c.Approval.Approval && p.answered != nil && !p.answered(c.Approval.Approval)
+		if p.questionID == c.Approval.Approval {
+			p.questionID = ""
 		}
 		if e, ok := answerEntry(c.Turn, c.Approval, c.State.Host.Dir, elsewhere); ok {
 			p.addAsk(e)
@@ -117,11 +117,11 @@ func asksPerson(a *event.Approval) bool { return a.Text != "" || a.Form != nil |
 
 // ask shows a question, unless it was shown last. nil is no question.
 func (p *printout) ask(a *event.Approval, dir string) {
-	if a == nil || a.Approval == p.asked || !asksPerson(a) {
+	if a == nil || a.Approval == p.questionID || !asksPerson(a) {
 		return
 	}
 	p.addAsk(askEntry(a, dir, p.session, p.all))
-	p.asked, p.after = a.Approval, 0
+	p.questionID, p.after = a.Approval, 0
 	if changes := askedChanges(a, dir); len(changes) > 0 && a.Child == "" {
 		p.drawnChanges[a.Call] = changes
 	}

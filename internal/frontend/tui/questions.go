@@ -26,6 +26,7 @@ type questions struct {
 	texts       map[string][]part // of answers that were not given, by the answer's id
 	answers     *answering        // the model's questions that are answered; nil for none
 	held        heldQuestions     // the questions of held calls
+	emptyFor    string            // the question of the model that found the editor empty: text is for it
 	menu        list              // the answers to the question
 	menuOf      string            // the question that the menu is for
 	keys        []reply           // the answers in the menu that have keys without Alt
@@ -209,6 +210,13 @@ func (u *UI) answerKey(k terminal.Key) bool {
 	filling := u.fill() != nil
 	if filling && k.Name == "enter" {
 		u.fillIn()
+		return true
+	}
+	if u.answersText(a) && u.Keys.Action(keymap.Prompt, k.Name) == keymap.Send {
+		text := strings.TrimSpace(u.input.editor.text())
+		u.input.editor.clear()
+		u.input.vi.begin()
+		u.answerWords(a, text)
 		return true
 	}
 	stops := u.Keys.Action(keymap.Prompt, k.Name) == keymap.Interrupt
@@ -398,15 +406,18 @@ func (u *UI) askRows(width, limit int) []terminal.Line {
 	if words != "" {
 		return append(rows, terminal.Wrap(terminal.Plain(words, bold()), width, terminal.Indent{})...)
 	}
-	answers := u.answerMenu(a, u.replies(a)).rows(width, max(limit-1, 1))
-	return append(append(rows, u.askedAgain(a, width, limit-1-len(answers))...), answers...)
+	if words = u.textHint(a); words != "" {
+		rows = append(rows, terminal.Clip(terminal.Plain(words, faint()), width))
+	}
+	answers := u.answerMenu(a, u.replies(a)).rows(width, max(limit-len(rows), 1))
+	return append(append(rows, u.askedAgain(a, width, limit-len(rows)-len(answers))...), answers...)
 }
 
 // askedAgain returns the rows of a question that other entries have separated from its answers, in at
 // most limit rows: the committed question may have left the screen.
 func (u *UI) askedAgain(a *event.Approval, width, limit int) []terminal.Line {
 	p := u.view.printout
-	if p.asked == a.Approval && p.after == 0 || limit < 1 || isModelQuestion(a) {
+	if p.questionID == a.Approval && p.after == 0 || limit < 1 || isModelQuestion(a) {
 		return nil
 	}
 	rows := askEntry(a, u.state().Host.Dir, p.session, p.all).rows(width)[1:]

@@ -151,7 +151,8 @@ func TestQuestionsOfSeveralCalls(t *testing.T) {
 		for n, name := range []string{"one", "two", "three"} {
 			rows := strings.Join(p.tty.rows(), "\n")
 			block := rows[max(strings.LastIndex(rows, "? settle asks before this call"), 0):]
-			if !strings.Contains(block, "      rm "+name) || !strings.Contains(block, "Allow this command?  $ rm "+name) {
+			head := "Allow this command?  $ rm " + name
+			if !strings.Contains(block, "      rm "+name) || !strings.Contains(block, head) {
 				t.Errorf("question %d is not about rm %s:\n%s", n+1, name, rows)
 			}
 			if asked := strings.Count(rows, "? settle asks before this call"); asked != n+1 {

@@ -105,6 +105,17 @@ func (u *UI) pickFiles(source Rewinder, p *rewind.Plan, draft string) {
 	u.openMenu(m)
 }
 
+// copyNotice returns a function for [UI.replace] that says below the turns of a copy of this session how to
+// return to the session.
+func (u *UI) copyNotice() func() {
+	original := u.view.conversation.ID()
+	command := "settle resume " + original
+	if u.Resume != nil {
+		command = u.Resume(original, false)
+	}
+	return func() { u.commit(notice(accent(), "a copy of %s; `%s` returns to the original", original, command)) }
+}
+
 func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft string) {
 	if u.isBusy() {
 		return
@@ -125,7 +136,7 @@ func (u *UI) goBack(source Rewinder, p *rewind.Plan, files rewind.Files, draft s
 				u.commit(notice(failure(), "%v", fmt.Errorf("not all files are as they were: %w", err)))
 			}
 			u.exit.rewound = r.Session
-			u.replace(r.Session, draft)
+			u.replace(r.Session, draft, u.copyNotice())
 		}, nil
 	})
 }

@@ -17,7 +17,7 @@ func (p *printout) resume(t *event.Turn, log *transcript.Transcript) {
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {
-				p.add(inputEntry(e.Input))
+				p.add(shortInput(e.Input, p.all))
 			}
 			continue
 		}

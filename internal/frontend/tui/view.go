@@ -78,7 +78,11 @@ func (u *UI) showOpening(ctx context.Context, c Conversation, state event.State)
 		if err != nil || e.Seq > state.HostSeq {
 			break
 		}
-		u.view.printout.sessionChanged(transcript.Change{Event: e})
+		change := transcript.Change{Event: e}
+		if _, recovered := e.Data.(event.SessionRecovered); recovered {
+			change.State = &state
+		}
+		u.view.printout.sessionChanged(change)
 		if e.Seq == state.HostSeq {
 			break
 		}
@@ -123,7 +127,7 @@ func turnEntries(r *markdown.Renderer, s event.State, t *event.Turn, all string)
 	for e := range transcript.Entries(t) {
 		if e.Input != nil {
 			if !e.Input.Command {
-				out = append(out, inputEntry(e.Input))
+				out = append(out, shortInput(e.Input, all))
 			}
 			continue
 		}
