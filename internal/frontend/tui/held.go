@@ -19,7 +19,7 @@ type heldQuestions struct {
 // heldQuestions returns the questions of the held calls. It derives them once for each state.
 func (u *UI) heldQuestions() []*event.Approval {
 	s, h := u.state(), &u.questions.held
-	if s.Running() != nil {
+	if s.Running() != nil || u.view.closing {
 		return nil
 	}
 	if h.log != u.view.log || h.seq != s.Seq {

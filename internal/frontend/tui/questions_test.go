@@ -91,6 +91,9 @@ func TestQuitHoldsWaitingCall(t *testing.T) {
 		p.left(code, 0)
 		p.sees("■ $ rm -r <docs>  held: settle asks again when you", "settle approvals", "■ you closed the session after")
 		p.misses("not started")
+		if n := strings.Count(strings.Join(p.tty.rows(), "\n"), "? settle asks before this call"); n != 1 {
+			t.Errorf("the question is shown %d times", n)
+		}
 	})
 }
 
