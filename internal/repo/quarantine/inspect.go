@@ -2,9 +2,6 @@ package quarantine
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +69,7 @@ func inspect(dir *os.Root, at place) []fault {
 	text := func(name string) string {
 		data, err := read(dir, name)
 		if err != nil {
-			add(name, fmt.Sprintf("its %s cannot be read: %v", name, err), err.Error())
+			add(name, fmt.Sprintf("its %s cannot be read: %v", name, err), at.look.identify(dir, name))
 		}
 		return string(data)
 	}
@@ -94,12 +91,12 @@ func inspect(dir *os.Root, at place) []fault {
 			add("objects/info/alternates", "its objects are in "+line+", which is not looked at", line)
 		}
 	}
-	for _, f := range slices.Concat(hooks(dir, at.look), rebases(dir, at.look)) {
+	for _, f := range slices.Concat(hooks(dir, at.look), operations(dir, at.look)) {
 		add(f.entry, f.why, f.id)
 	}
 	for _, name := range []string{"remotes", "branches"} { // an older form of configuration
 		if list, err := readDir(dir, name, at.look); len(list) > 0 || err != nil {
-			add(name, "it has remotes in "+name, fmt.Sprint(list, err))
+			add(name, "it has remotes in "+name, at.look.identify(dir, name))
 		}
 	}
 	return faults
@@ -131,20 +128,17 @@ func pointer(data []byte) (string, bool) {
 func hooks(dir *os.Root, look *look) []fault {
 	list, err := readDir(dir, "hooks", look)
 	if err != nil {
-		return []fault{{"hooks", "its hooks cannot be looked at: " + err.Error(), err.Error()}}
+		return []fault{{"hooks", "its hooks cannot be looked at: " + err.Error(), look.identify(dir, "hooks")}}
 	}
 	var names []string
-	sum := sha256.New()
 	for _, entry := range list {
 		if strings.HasSuffix(entry.Name(), ".sample") || look.mustEnd() {
 			continue
 		}
-		data, err := read(dir, "hooks/"+entry.Name())
-		if err == nil && len(data) == 0 && entry.Type().IsRegular() {
+		if info, err := dir.Lstat("hooks/" + entry.Name()); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			continue // it does nothing
 		}
 		names = append(names, entry.Name())
-		fmt.Fprintf(sum, "%s %v %v %d\n%s", entry.Name(), entry.Type(), err, len(data), data)
 	}
 	if names == nil {
 		return nil
@@ -152,70 +146,19 @@ func hooks(dir *os.Root, look *look) []fault {
 	if len(names) > 3 {
 		names = append(names[:3], "…")
 	}
-	return []fault{{"hooks", "it has hooks: " + strings.Join(names, ", "), hex.EncodeToString(sum.Sum(nil))}}
-}
-
-// The lines of an unfinished rebase, cherry-pick or merge of mails that start no program:
-// commands of its list, and git's own strategies.
-const (
-	todoCommands = " pick p reword r edit e squash s fixup f drop d noop break b label l reset t merge m update-ref u revert "
-	strategies   = " ort recursive resolve octopus ours subtree "
-)
-
-// rebases returns faults for programs that an unfinished rebase would start.
-func rebases(dir *os.Root, look *look) (faults []fault) {
-	for _, state := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
-		list, err := readDir(dir, state, look)
-		if len(list) == 0 && err == nil {
-			continue
-		}
-		what, sum := "", sha256.New()
-		for _, name := range []string{"git-rebase-todo", "git-rebase-todo.backup", "todo", "strategy", "opts"} {
-			data, failed := read(dir, state+"/"+name)
-			err = errors.Join(err, failed)
-			sum.Write(data)
-			for line := range strings.Lines(string(data)) {
-				what = cmp.Or(what, starts(name, strings.TrimSpace(line)))
-			}
-		}
-		if err != nil {
-			what = err.Error()
-		}
-		if what != "" {
-			faults = append(faults, fault{
-				state, fmt.Sprintf("its unfinished %s has %.100q", state, what),
-				hex.EncodeToString(sum.Sum(nil)),
-			})
-		}
-	}
-	return faults
-}
-
-// starts returns the line of a file of an unfinished rebase that could start a program.
-func starts(name, line string) string {
-	word, _, _ := strings.Cut(line, " ")
-	known := todoCommands
-	switch name {
-	case "strategy":
-		known = strategies
-	case "opts":
-		key, value, _ := strings.Cut(line, "=")
-		if word = strings.TrimSpace(value); strings.TrimSpace(key) != "strategy" {
-			return ""
-		}
-		known = strategies
-	}
-	if line == "" || line[0] == '#' || strings.Contains(known, " "+word+" ") {
-		return ""
-	}
-	return line
+	return []fault{{"hooks", "it has hooks: " + strings.Join(names, ", "), look.identify(dir, "hooks")}}
 }
 
 // readDir lists a folder; empty if there is none. The list is incomplete if the look ends.
 func readDir(dir *os.Root, name string, look *look) (list []fs.DirEntry, err error) {
 	info, err := dir.Lstat(name)
-	if err != nil || info.Mode().IsRegular() {
-		return nil, nil // there is none
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode().IsRegular():
+		return nil, nil // git expects a folder
 	}
 	if !info.IsDir() {
 		return nil, errOdd
@@ -235,8 +178,7 @@ func inspectPointer(dir *os.Root, name string, at place) []fault {
 	bad := func(why, id string) []fault { return []fault{{name, why, name + " " + id}} }
 	data, err := read(dir, name)
 	if err != nil {
-		target, _ := dir.Readlink(name)
-		return bad("its .git is a link, or no ordinary file", target)
+		return bad("its .git is a link, or no ordinary file", at.look.identify(dir, name))
 	}
 	to, ok := pointer(data)
 	if !ok {

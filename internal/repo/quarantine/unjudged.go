@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/settle-agent/settle/internal/disk"
 )
 
 // Unjudged describes files that no guard has judged: a sandboxed command of an earlier session ran
@@ -54,5 +56,5 @@ func (g *Guard) suspect(u *Unjudged) {
 
 func changedSince(path string, since time.Time) bool {
 	info, err := os.Lstat(path)
-	return err == nil && !changeTime(info).Before(since)
+	return err == nil && !disk.ChangeTime(info).Before(since)
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -108,12 +106,4 @@ func (w *watcher) read(g *Guard) (all bool) {
 			}
 		}
 	}
-}
-
-// changeTime returns the time of the inode's last change; no process can set it.
-func changeTime(info os.FileInfo) time.Time {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return time.Unix(stat.Ctim.Unix())
-	}
-	return time.Now()
 }
