@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Identify returns a text that identifies an entry of an open folder by its kind, its rights, and the
+// Identify returns a text that identifies an entry of an open folder, empty if there is none, by its kind, its rights, and the
 // target of a link or the content of a regular file. It follows no link and never blocks. A file that
 // it cannot read, or with more than limit bytes, is identified by its size and the times of its last
 // changes, which no process can set all: each change of such a file counts. content, if it is not nil,
@@ -20,7 +20,7 @@ func Identify(dir *os.Root, name string, limit int64, content io.Writer) (id str
 	info, err := dir.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-		return "absent", 0
+		return "", 0
 	case err != nil:
 		return unidentified(), 0
 	case info.Mode()&fs.ModeSymlink != 0:

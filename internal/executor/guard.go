@@ -2,7 +2,6 @@ package executor
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,12 @@ import (
 	"github.com/settle-agent/settle/internal/sandbox"
 )
 
-// Bounds of the protected files; files above them are not protected.
+// Bounds of the protected files. Files above maxGuarded are not protected. A changed file whose
+// content is not kept is only moved aside.
 const (
 	maxGuarded      = 2000
-	maxGuardedBytes = 1 << 20 // of a file
+	maxGuardedBytes = 16 << 20 // of a file that is compared by its content
+	maxKeptBytes    = 32 << 20 // of the contents that a guard keeps
 )
 
 // movedSuffix is appended to the name of a changed file: programs ignore the file, and its
@@ -48,10 +49,11 @@ type protectedPath struct {
 }
 
 type protectedFile struct {
+	id      string // from [disk.Identify]; empty for none, or if the original is lost
 	mode    fs.FileMode
 	content []byte // of a regular file
+	isKept  bool   // content is the whole content
 	target  string // of a link
-	large   bool   // too large to keep
 }
 
 // newGuard reads the paths that a policy protects; it returns nil if there are none. If files are
@@ -60,7 +62,7 @@ func newGuard(p sandbox.Policy) *guard {
 	if len(p.Protect) == 0 {
 		return nil
 	}
-	g := &guard{}
+	g, room := &guard{}, maxKeptBytes
 	for _, path := range p.Protect {
 		if p.View && filepath.Base(path) == ".git" { // the guard of repositories judges it
 			continue
@@ -74,7 +76,7 @@ func newGuard(p sandbox.Policy) *guard {
 			if p.View {
 				at.mounted = openMounted(root, rel)
 			}
-			if at.files, err = readProtected(root, rel); err == nil && (len(at.files) > 0 || !p.View) {
+			if at.files, err = readProtected(root, rel, &room); err == nil && (len(at.files) > 0 || !p.View) {
 				g.places = append(g.places, at)
 			}
 			break
@@ -101,8 +103,9 @@ func Protect(p sandbox.Policy) (restore, end func() (back, left []string)) {
 	}
 }
 
-// readProtected reads a path below a folder recursively; the keys are paths in the folder.
-func readProtected(root, path string) (map[string]protectedFile, error) {
+// readProtected reads a path below a folder recursively; the keys are paths in the folder. It keeps the
+// contents that have room.
+func readProtected(root, path string, room *int) (map[string]protectedFile, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
@@ -110,9 +113,8 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 	defer dir.Close()
 	files := map[string]protectedFile{}
 	if info, err := dir.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		target, err := dir.Readlink(path) // the policy protects the target by itself
-		files[filepath.ToSlash(path)] = protectedFile{mode: info.Mode(), target: target}
-		return files, err
+		files[filepath.ToSlash(path)] = readGuarded(dir, path, info, room) // the policy protects the target by itself
+		return files, nil
 	}
 	err = fs.WalkDir(dir.FS(), filepath.ToSlash(path), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || len(files) >= maxGuarded {
@@ -122,39 +124,30 @@ func readProtected(root, path string) (map[string]protectedFile, error) {
 		if err != nil {
 			return nil // it was removed meanwhile
 		}
-		f := protectedFile{mode: info.Mode()}
-		switch {
-		case info.Mode().IsRegular() && info.Size() > maxGuardedBytes:
-			f.large = true
-		case info.Mode().IsRegular():
-			if f.content, f.large, err = readGuarded(dir, name); err != nil {
-				return nil // it was removed meanwhile
-			}
-		case info.Mode()&fs.ModeSymlink != 0:
-			f.target, _ = dir.Readlink(name)
+		if f := readGuarded(dir, name, info, room); f.id != "" { // else it was removed meanwhile
+			files[name] = f
 		}
-		files[name] = f
 		return nil
 	})
 	return files, err
 }
 
-// readGuarded reads a regular file of bounded size. It does not block: a job can replace the
-// file with a FIFO, or write to it meanwhile.
-func readGuarded(dir *os.Root, name string) (content []byte, large bool, err error) {
-	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, false, err
+// readGuarded reads an entry of a folder. It does not block: a job can replace a file with a FIFO, or
+// write to it meanwhile.
+func readGuarded(dir *os.Root, name string, info fs.FileInfo, room *int) protectedFile {
+	f := protectedFile{mode: info.Mode()}
+	var content bytes.Buffer
+	into := io.Writer(nil)
+	if f.mode.IsRegular() && info.Size() <= int64(min(*room, maxGuardedBytes)) {
+		into, f.isKept = &content, true
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, false, cmp.Or(err, fs.ErrNotExist)
+	f.id, _ = disk.Identify(dir, name, maxGuardedBytes, into)
+	if f.isKept = f.isKept && int64(content.Len()) == info.Size(); f.isKept {
+		f.content = content.Bytes()
+		*room -= len(f.content)
 	}
-	content, err = io.ReadAll(io.LimitReader(file, maxGuardedBytes+1))
-	if len(content) > maxGuardedBytes {
-		return nil, true, err
-	}
-	return content, false, err
+	f.target, _ = dir.Readlink(name) // empty for other kinds
+	return f
 }
 
 // openMounted opens a file or folder, so that no other one gets its identity.
@@ -217,21 +210,25 @@ func (g *guard) putBack() {
 			_ = dir.Close()
 			continue
 		}
-		now, err := readProtected(at.root, at.path)
+		now, err := readProtected(at.root, at.path, new(int))
 		if err != nil {
 			now = map[string]protectedFile{}
 		}
 		for _, name := range paths(at.files, now) {
 			was, had := at.files[name]
-			is, has := now[name]
-			if had && has && was.same(is) || !had && strings.HasSuffix(name, movedSuffix) {
+			is := now[name]
+			if had && was.id == is.id || !had && strings.HasSuffix(name, movedSuffix) {
 				continue
 			}
 			if !had && !hadParent(at.files, name) {
 				continue // in a folder that is moved aside as a whole
 			}
 			path := filepath.Join(at.root, name)
-			if err := restoreFile(dir, name, was, had); err == nil {
+			err := restoreFile(dir, name, was, had)
+			if errors.Is(err, errNotKept) {
+				at.files[name] = protectedFile{}
+			}
+			if err == nil {
 				g.back = append(g.back, path)
 			} else if one := fmt.Sprintf("%s (%v)", path, err); !slices.Contains(g.left, one) {
 				g.left = append(g.left, one)
@@ -262,7 +259,9 @@ func restoreFile(dir *os.Root, name string, was protectedFile, had bool) error {
 		}
 	}
 	switch {
-	case !had, was.large:
+	case !had:
+	case was.id == "" || was.mode.IsRegular() && !was.isKept:
+		return errNotKept
 	case was.mode.IsDir():
 		return errors.Join(dir.MkdirAll(name, 0o700), dir.Chmod(name, was.mode.Perm()))
 	case was.mode&fs.ModeSymlink != 0:
@@ -272,6 +271,9 @@ func restoreFile(dir *os.Root, name string, was protectedFile, had bool) error {
 	}
 	return nil
 }
+
+// errNotKept reports a file whose original content is lost.
+var errNotKept = errors.New("the original was too large to keep, or unreadable; the changed one is now NAME" + movedSuffix)
 
 // makeParents makes sure that the parents of a path are folders: a link there would lead
 // elsewhere.
@@ -317,11 +319,6 @@ func exists(dir *os.Root, name string) bool {
 func isDir(dir *os.Root, name string) bool {
 	info, err := dir.Lstat(name)
 	return err == nil && info.IsDir()
-}
-
-func (f protectedFile) same(g protectedFile) bool {
-	return f.mode == g.mode && f.target == g.target && f.large == g.large &&
-		bytes.Equal(f.content, g.content)
 }
 
 // paths returns the names of both, a folder before its content.

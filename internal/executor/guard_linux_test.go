@@ -33,7 +33,7 @@ func TestGuardNeverWaitsForFIFOUnderSwaps(t *testing.T) {
 	go func() { // ends with the loop, or with the FIFO's other end below
 		var err error
 		for range swap.Calls(2000) {
-			if _, err = readProtected(work, ".settle"); err != nil {
+			if _, err = readProtected(work, ".settle", new(int)); err != nil {
 				break
 			}
 		}

@@ -227,3 +227,53 @@ func TestGuardNeverDeletesWhatItCannotRename(t *testing.T) {
 		t.Errorf("%d of 2 saves were kept", kept)
 	}
 }
+
+// A large file that was saved by a rename and then changed is restored from its original. A larger one is
+// moved aside, named once, and guarded further.
+func TestGuardMovesChangedLargeFilesAside(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // there are no sandboxes
+	}
+	for _, tt := range []struct {
+		size   int64
+		isKept bool
+	}{{2 << 20, true}, {maxGuardedBytes, true}, {maxGuardedBytes + 1, false}} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "fmt")
+		put := func(path, text string) {
+			t.Helper()
+			if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, tt.size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(file, "good")
+		g := newGuard(sandbox.Policy{Write: []string{dir}, Protect: []string{file}, View: true})
+		for _, text := range []string{"evil", "wicked"} {
+			put(filepath.Join(dir, "new"), text)
+			if err := os.Rename(filepath.Join(dir, "new"), file); err != nil {
+				t.Fatal(err)
+			}
+			back, left := g.restore()
+			if (len(back) == 1) != tt.isKept || (len(left) == 1) == tt.isKept {
+				t.Errorf("%d bytes: back %q, left %q", tt.size, back, left)
+			}
+			if back, left := g.restore(); back != nil || left != nil {
+				t.Errorf("%d bytes: again: back %q, left %q", tt.size, back, left)
+			}
+		}
+		g.end()
+		for name, want := range map[string]string{"": "good", movedSuffix: "evil", ".2" + movedSuffix: "wicked"} {
+			got, err := os.ReadFile(file + name)
+			if want == "good" && !tt.isKept {
+				if err == nil {
+					t.Errorf("%d bytes: the changed file stayed", tt.size)
+				}
+			} else if err != nil || int64(len(got)) != tt.size || !strings.HasPrefix(string(got), want) {
+				t.Errorf("%d bytes: %q: %d bytes, %v", tt.size, name, len(got), err)
+			}
+		}
+	}
+}
