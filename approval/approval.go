@@ -83,6 +83,9 @@ type Judgement struct {
 	// Places are the files that the call's paths led to when the call was judged; nil
 	// if the judgement did not depend on paths. The tool opens only these files.
 	Places []event.ResolvedPath
+	// Files identifies the contents of the programs and scripts that the call starts and that other
+	// calls can change; empty for none. An answer after a stop is valid only for the same contents.
+	Files string
 	// Mode is "plan" in plan mode, else the permission in force; empty if that is not known.
 	Mode string
 	// Review reports that a [Reviewer] can allow the call, about which a person would be asked.

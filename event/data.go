@@ -456,6 +456,9 @@ type ApprovalRequested struct {
 	Once   bool   `json:"once,omitempty"`
 	// Places are the paths of the call that lead through links.
 	Places []ResolvedPath `json:"places,omitempty"`
+	// Files is a hash of the programs and scripts of the working directory that a command starts: of
+	// their names, contents and rights; empty for none.
+	Files string `json:"files,omitempty"`
 	// Sandbox is the sandbox that would confine the call's processes; empty for no sandbox.
 	Sandbox Sandbox `json:"sandbox,omitempty"`
 	// Permission is "plan" in plan mode, else the permission in force; empty if that is not known.

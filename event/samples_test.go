@@ -178,7 +178,7 @@ func turnSamples() []Event {
 		in(ApprovalRequested{
 			Approval: "p000001", Tool: "shell", Title: "ls", Why: "writes outside", Detail: json.RawMessage(`{"a":[1,2]}`),
 			Text: "shell\n  command:\n      ls", Covers: "this command in this directory", Once: true, Places: samplePlaces(), Child: "c000001",
-			Sandbox: Workspace, Permission: "ask", Review: "the review asks a person: it is odd",
+			Files: "5f70", Sandbox: Workspace, Permission: "ask", Review: "the review asks a person: it is odd",
 		}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Denied, Message: "not now", Policy: "deny", Explain: true}),
 		in(ApprovalEnded{Approval: "p000001", Verdict: Approved, Arguments: `{"command":"ls -l"}`, SHA256: "e3b0c442"}),

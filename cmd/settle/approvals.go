@@ -46,7 +46,8 @@ variable or your configuration can only make it stricter. For a plan, --permissi
 chooses the permission of the work; without it and without a configured one, the
 work asks. If the call's
 files, links, directory or sandbox, or the reason of the question, have changed
-since, settle asks again. If no person can be asked, or a rule denies the call now,
+since, settle asks again; so it does if the content of a program or script in the
+working directory has changed that the command names. If no person can be asked, or a rule denies the call now,
 it stays held and the exit code is 2; the same holds for a plan whose work would ask.
 If the call does not run for another reason, standard error says so and the exit code
 is 1. A call that has a verdict already does not run again: the exit code is 1. If

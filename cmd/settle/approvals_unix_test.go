@@ -222,6 +222,36 @@ func TestHeldCallThatChangedStaysHeld(t *testing.T) {
 	}
 }
 
+// A held command whose script has changed since the question stays held without a person, and runs when the
+// script is what it was.
+func TestHeldCommandWithChangedScriptStaysHeld(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"./build.sh", "sh build.sh"} {
+		p := newPlace(t)
+		s := modeltest.NewServer(t, modeltest.Script(
+			modeltest.Reply(modeltest.Call("shell", `{"command":"`+command+`"}`)), modeltest.Say("It is done."),
+		))
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(filepath.Join(p.work, "build.sh"), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("echo x >> ran\n")
+		_, id := p.heldCall(s, "--sandbox", "off")
+		write("echo x >> ran; echo changed\n")
+		args := []string{"approve", id, "-m", "chat/m", "--base-url", s.OpenAI(), "--sandbox", "off"}
+		_, errs := p.approves(2, args...)
+		if !strings.Contains(errs, "changed since the question; it stays held") || p.ran() != 0 {
+			t.Errorf("%s: changed: it ran %d times: %s", command, p.ran(), errs)
+		}
+		write("echo x >> ran\n")
+		if _, errs := p.approves(0, args...); p.ran() != 1 {
+			t.Errorf("%s: unchanged: it ran %d times: %s", command, p.ran(), errs)
+		}
+	}
+}
+
 // The turn of a held call has the permission in which its question was asked, which can be stricter than the
 // one with which the session was opened and than the configured one. A flag changes it.
 func TestHeldCallKeepsPermissionOfItsQuestion(t *testing.T) {

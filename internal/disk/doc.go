@@ -38,6 +38,8 @@
 //   - entry.go: changes of entries in an open directory
 //   - kind.go: refuses what is no regular file
 //   - mode.go: permissions as text
+//   - identity.go: identifies entries by kind, rights and content
+//   - changetime_linux.go, changetime_other.go: when an inode last changed
 //   - shorten.go: names that must fit with a suffix
 //   - regular.go: reads regular files up to a limit
 //   - read.go: reads the beginning of a place

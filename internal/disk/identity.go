@@ -8,11 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
-// Identify returns a text that identifies an entry of an open folder, empty if there is none, by its kind, its rights, and the
-// target of a link or the content of a regular file. It follows no link and never blocks. A file that
+// Identify returns a text that identifies an entry of an open folder, empty if there is none, by its
+// kind, its rights, and the target of a link or the content of a regular file. It follows no link and never blocks. A file that
 // it cannot read, or with more than limit bytes, is identified by its size and the times of its last
 // changes, which no process can set all: each change of such a file counts. content, if it is not nil,
 // receives the content; read is the number of its bytes.
@@ -45,6 +46,17 @@ func Identify(dir *os.Root, name string, limit int64, content io.Writer) (id str
 	}
 	return fmt.Sprintf("%v %d %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano(),
 		ChangeTime(info).UnixNano()), read
+}
+
+// IdentifyPath identifies the entry at a path as [Identify] does. Links above its last name are followed.
+func IdentifyPath(path string, limit int64) string {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return unidentified()
+	}
+	defer func() { _ = dir.Close() }() // it was only read
+	id, _ := Identify(dir, filepath.Base(path), limit, nil)
+	return id
 }
 
 // unidentified is different from every other identity.

@@ -273,7 +273,9 @@ func restoreFile(dir *os.Root, name string, was protectedFile, had bool) error {
 }
 
 // errNotKept reports a file whose original content is lost.
-var errNotKept = errors.New("the original was too large to keep, or unreadable; the changed one is now NAME" + movedSuffix)
+var errNotKept = errors.New(
+	"the original was too large to keep, or unreadable; the changed one is now NAME" + movedSuffix,
+)
 
 // makeParents makes sure that the parents of a path are folders: a link there would lead
 // elsewhere.

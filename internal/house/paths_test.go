@@ -75,7 +75,7 @@ func byNameHere() map[string]string {
 		"internal/executor/session_socket_unix.go: leave":            ours,
 		"internal/executor/session_socket_unix.go: listen":           ours,
 		"internal/executor/listener.go: unlinkedFile":                ours,
-		"internal/policy/confine.go: changeableFiles":                exists,
+		"internal/policy/files.go: changeableFiles":                  exists,
 		"internal/policy/git_risk.go: local":                         exists,
 		"internal/policy/command.go: part":                           judged,
 		"internal/policy/command.go: read":                           judged,

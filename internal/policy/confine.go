@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,37 +178,12 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
 		}
 	}
-	for _, name := range c.changeableFiles() {
-		list = append(list, fmt.Sprintf("%q is a file that sandboxed commands can change", name))
+	for _, f := range c.changeableFiles() {
+		list = append(list, fmt.Sprintf("%q is a file that sandboxed commands can change", f.word))
 	}
 	if slices.Sort(list); len(list) > 0 && j.Decision == event.Ask {
 		j.Why = clip(joinReasons(j.Why, strings.Join(slices.Compact(list), "; ")))
 	}
-}
-
-// changeableFiles returns the words of a call, except of git, that name files of the working
-// directory: a program by its path, or a script that a program runs.
-func (c toolCall) changeableFiles() (list []string) {
-	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range c.script.Commands {
-		dir := filepath.Clean(absolute(at, command.Dir))
-		if _, isGit := gitCommand(dir, command.Words); isGit {
-			continue
-		}
-		for i, word := range command.Words {
-			if i == 0 && !strings.Contains(word.Text, "/") {
-				continue
-			}
-			place, err := c.workspace.locate(absolute(dir, word.Text))
-			if err != nil || !place.inside {
-				continue
-			}
-			if info, err := os.Lstat(place.real); err == nil && info.Mode().IsRegular() {
-				list = append(list, word.Text)
-			}
-		}
-	}
-	return list
 }
 
 // askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed

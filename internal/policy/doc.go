@@ -33,6 +33,7 @@
 //   - pattern.go: which commands a pattern of a rule matches
 //   - place.go: where a path of a call leads
 //   - review.go: calls that a reviewer can allow
+//   - files.go: programs and scripts that commands name, with their contents
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
 //   - suggest.go: rules that would allow a call

@@ -238,7 +238,7 @@ func (p *Policy) judge(l layer, c toolCall) settle.Judgement {
 			Why: "it would have to be approved, and is too long to be shown whole",
 		}
 	case j.Decision == event.Ask:
-		j.Detail, j.Covers, j.Once = c.detail(verdicts), covers, once
+		j.Detail, j.Covers, j.Once, j.Files = c.detail(verdicts), covers, once, p.filesOf(c)
 		j.Review = l.review && reviewable(c, verdicts, j)
 	}
 	return j

@@ -323,7 +323,7 @@ func (a *Approvals) requestOf(call approval.Call, j approval.Judgement) (event.A
 		Detail: a.redact.Bytes(j.Detail),
 		Text:   a.redact.String(text), Covers: question.Line(a.redact.String(
 			cmp.Or(j.Covers, defaultCovers),
-		)), Once: j.Once, Places: turn.MaskPlaces(a.redact, view.Places), Sandbox: j.Sandbox,
+		)), Once: j.Once, Places: turn.MaskPlaces(a.redact, view.Places), Files: j.Files, Sandbox: j.Sandbox,
 		Permission: j.Mode,
 	}, err
 }

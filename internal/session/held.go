@@ -185,7 +185,8 @@ func (a *Approvals) same(before event.HeldCall, dir string, call approval.Call, 
 	same := err == nil && before.Turn.Dir == dir && confined && now.Text == was.Text && now.Tool == was.Tool &&
 		slices.Equal(now.Places, was.Places)
 	if j.Decision == event.Ask {
-		same = same && now.Covers == was.Covers && now.Why == strings.TrimPrefix(was.Why, changedSince)
+		same = same && now.Covers == was.Covers && now.Files == was.Files &&
+			now.Why == strings.TrimPrefix(was.Why, changedSince)
 	}
 	return same
 }

@@ -12,7 +12,7 @@
 //
 // A repository is harmless if its configuration has only keys of a short list, and if it
 // has no hooks, no links, and no pointers to folders that looks do not read. Read guard.go
-// first; inspect.go defines faults, keys.go the harmless keys, walk.go finds repositories,
+// first; inspect.go and operation.go define faults, keys.go the harmless keys, walk.go finds repositories,
 // look.go bounds a look. Package sandbox protects existing repositories; package assemble
 // decides which folders are looked at.
 //

@@ -25,7 +25,7 @@ func TestGuardFindsChangesOfUsersParts(t *testing.T) {
 		"a very large hook":  {"hooks/pre-commit", "hooks", sized(maxIdentified + 2), write("evil")},
 		"its size":           {"hooks/pre-commit", "hooks", sized(maxIdentified + 2), sized(maxIdentified + 3)},
 		"its content":        {"hooks/pre-commit", "hooks", sized(maxIdentified + 2), overwrite},
-		"rights of a hook":   {"hooks/pre-commit", "hooks", write("mine"), func(p string) error { return os.Chmod(p, 0o700) }},
+		"rights of a hook":   {"hooks/pre-commit", "hooks", write("mine"), enable},
 		"a file of a hook":   {"hooks/lib/x", "hooks", write("mine"), write("evil")},
 		"a remote":           {"remotes/origin", "remotes", write("URL: a"), write("URL: b")},
 		"a branch":           {"branches/origin", "branches", write("a"), write("b")},
@@ -77,3 +77,5 @@ func overwrite(path string) error {
 	}
 	return os.Chtimes(path, info.ModTime(), info.ModTime())
 }
+
+func enable(path string) error { return os.Chmod(path, 0o700) }

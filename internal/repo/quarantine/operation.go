@@ -19,32 +19,39 @@ import (
 // stateFiles map the files of an unfinished rebase, cherry-pick, revert, bisection or application of
 // mails, by which git could start a program or pass an option to one, to the form that they may have.
 // A missing file is in order. The other files are data: names of commits and refs, messages, patches.
-var stateFiles = map[string]func(text string) (fault string){
-	"BISECT_NAMES":                        form(`(?: ?` + quotedWord + `)*`),
-	"rebase-apply/apply-opt":              form(`(?: ?'(?:--whitespace=[a-z-]+|-[Cp][0-9]+|--ignore-(?:space-change|whitespace)|--reject)')*`),
-	"rebase-apply/author-script":          form(authorScript),
-	"rebase-apply/autostash":              form(`[0-9a-f]*`),
-	"rebase-apply/gpg_sign_opt":           form(signOption),
-	"rebase-apply/strategy":               form(strategy),
-	"rebase-apply/strategy_opts":          form(strategyOptions),
-	"rebase-merge/author-script":          form(authorScript),
-	"rebase-merge/autostash":              form(`[0-9a-f]*`),
-	"rebase-merge/git-rebase-todo":        todo,
-	"rebase-merge/git-rebase-todo.backup": todo,
-	"rebase-merge/gpg_sign_opt":           form(signOption),
-	"rebase-merge/strategy":               form(strategy),
-	"rebase-merge/strategy_opts":          form(strategyOptions),
-	"sequencer/opts":                      sequencerOptions,
-	"sequencer/todo":                      todo,
-}
+var stateFiles = sync.OnceValue(func() map[string]check {
+	return map[string]check{
+		"BISECT_NAMES":                        form(`(?: ?` + quotedWord + `)*`),
+		"rebase-apply/apply-opt":              form(applyOptions),
+		"rebase-apply/author-script":          form(authorScript),
+		"rebase-apply/autostash":              form(`[0-9a-f]*`),
+		"rebase-apply/gpg_sign_opt":           form(signOption),
+		"rebase-apply/strategy":               form(strategy),
+		"rebase-apply/strategy_opts":          form(strategyOptions),
+		"rebase-merge/author-script":          form(authorScript),
+		"rebase-merge/autostash":              form(`[0-9a-f]*`),
+		"rebase-merge/git-rebase-todo":        todo,
+		"rebase-merge/git-rebase-todo.backup": todo,
+		"rebase-merge/gpg_sign_opt":           form(signOption),
+		"rebase-merge/strategy":               form(strategy),
+		"rebase-merge/strategy_opts":          form(strategyOptions),
+		"sequencer/opts":                      sequencerOptions,
+		"sequencer/todo":                      todo,
+	}
+})
+
+// check returns what is out of order in a text; empty for nothing.
+type check = func(text string) (fault string)
 
 // Forms of values.
 const (
 	// strategy is one of git's own strategies; git would start git-merge-NAME for another one.
 	strategy       = `ort|recursive|resolve|octopus|ours|subtree`
-	strategyOption = `(?:--)?(?:ours|theirs|patience|histogram|diff-algorithm=[a-z]+|ignore-(?:space-change|all-space|space-at-eol|cr-at-eol)|` +
+	strategyOption = `(?:--)?(?:ours|theirs|patience|histogram|diff-algorithm=[a-z]+|` +
+		`ignore-(?:space-change|all-space|space-at-eol|cr-at-eol)|` +
 		`(?:no-)?renormalize|no-renames|(?:find-renames|rename-threshold)(?:=[0-9]+%?)?|subtree(?:=[A-Za-z0-9._/-]*)?)`
 	strategyOptions = `(?: *(?:` + strategyOption + `|"` + strategyOption + `"))* *`
+	applyOptions    = `(?: ?'(?:--whitespace=[a-z-]+|-[Cp][0-9]+|--ignore-(?:space-change|whitespace)|--reject)')*`
 	quotedWord      = `'(?:[^'\n\x00]|'\\['!]')*'`
 	authorScript    = `(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)=` + quotedWord + `\n?)*`
 	signKey         = `(?:(?:0x)?[0-9A-Fa-f]{8,64}!?)?`
@@ -52,8 +59,10 @@ const (
 )
 
 // form returns a check for a file of one form, with or without an end of its line.
-func form(pattern string) func(text string) (fault string) {
-	expression := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)(?:\r?\n)?$`) })
+func form(pattern string) check {
+	expression := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:` + pattern + `)(?:\r?\n)?$`)
+	})
 	return func(text string) string {
 		if text == "" || expression().MatchString(text) {
 			return ""
@@ -63,7 +72,8 @@ func form(pattern string) func(text string) (fault string) {
 }
 
 // todoCommands are the commands of a list that start no program.
-const todoCommands = ` pick p reword r edit e squash s fixup f drop d noop break b label l reset t merge m update-ref u revert `
+const todoCommands = ` pick p reword r edit e squash s fixup f drop d noop break b label l reset t merge m ` +
+	`update-ref u revert `
 
 // todo returns the first line of a list of commands that could start a program.
 func todo(text string) (fault string) {
@@ -78,13 +88,17 @@ func todo(text string) (fault string) {
 }
 
 // sequencerValues are the options of an unfinished cherry-pick or revert, with the form of their values.
-var sequencerValues = map[string]func(value string) (fault string){
-	"allow-empty": form(truth), "allow-empty-message": form(truth), "allow-ff": form(truth),
-	"allow-rerere-auto": form(truth), "committer-date-is-author-date": form(truth), "default-msg-cleanup": form(`[a-z]+`),
-	"drop-redundant-commits": form(truth), "edit": form(truth), "gpg-sign": form(signKey), "ignore-date": form(truth),
-	"keep-redundant-commits": form(truth), "mainline": form(`[0-9]+`), "no-commit": form(truth),
-	"record-origin": form(truth), "signoff": form(truth), "strategy": form(strategy), "strategy-option": form(strategyOption),
-}
+var sequencerValues = sync.OnceValue(func() map[string]check {
+	return map[string]check{
+		"allow-empty": form(truth), "allow-empty-message": form(truth), "allow-ff": form(truth),
+		"allow-rerere-auto": form(truth), "committer-date-is-author-date": form(truth),
+		"default-msg-cleanup": form(`[a-z]+`), "drop-redundant-commits": form(truth), "edit": form(truth),
+		"gpg-sign": form(signKey), "ignore-date": form(truth),
+		"keep-redundant-commits": form(truth), "mainline": form(`[0-9]+`), "no-commit": form(truth),
+		"record-origin": form(truth), "signoff": form(truth), "strategy": form(strategy),
+		"strategy-option": form(strategyOption),
+	}
+})
 
 const truth = `true|false`
 
@@ -95,8 +109,8 @@ func sequencerOptions(text string) (fault string) {
 		return strange
 	}
 	for _, v := range list {
-		check := sequencerValues[v.key]
-		if v.section != "options" || v.sub != "" || check == nil || check(v.value) != "" {
+		judge := sequencerValues()[v.key]
+		if v.section != "options" || v.sub != "" || judge == nil || judge(v.value) != "" {
 			return v.String()
 		}
 	}
@@ -104,7 +118,7 @@ func sequencerOptions(text string) (fault string) {
 }
 
 // stateNames are the names of the state files in order.
-var stateNames = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(stateFiles)) })
+var stateNames = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(stateFiles())) })
 
 // operations returns faults for programs that git would start to continue an unfinished operation.
 func operations(dir *os.Root, look *look) (faults []fault) {
@@ -115,7 +129,7 @@ func operations(dir *os.Root, look *look) (faults []fault) {
 			continue
 		}
 		text, err := read(dir, name)
-		what := stateFiles[name](string(text))
+		what := stateFiles()[name](string(text))
 		if err != nil {
 			what = fmt.Sprintf("%s: %v", path.Base(name), err)
 		}
