@@ -13,10 +13,10 @@ import (
 )
 
 // Identify returns a text that identifies an entry of an open folder, empty if there is none, by its
-// kind, its rights, and the target of a link or the content of a regular file. It follows no link and never blocks. A file that
-// it cannot read, or with more than limit bytes, is identified by its size and the times of its last
-// changes, which no process can set all: each change of such a file counts. content, if it is not nil,
-// receives the content; read is the number of its bytes.
+// kind, its rights, and the target of a link or the content of a regular file. It follows no link and
+// never blocks. A file that it cannot read, or with more than limit bytes, is identified by its size and
+// the times of its last changes, which no process can set all: each change of such a file counts.
+// content, if it is not nil, receives the content; read is the number of its bytes.
 func Identify(dir *os.Root, name string, limit int64, content io.Writer) (id string, read int64) {
 	info, err := dir.Lstat(name)
 	switch {

@@ -35,8 +35,11 @@ func (v variable) programs(top, home string) (list []string, isCertain bool) {
 	if _, ok := v.harmless(); ok || !v.isCommand() {
 		return nil, true
 	}
-	c := commandReader{dir: top, home: home}
+	c := commandReader{dirs: []string{top}, entered: []string{top}, home: home}
 	c.read(strings.TrimPrefix(atTop(v.value, top), "!"), 0)
+	if c.readsInput {
+		c.list = append(c.list, c.operands...)
+	}
 	return c.list, !c.isUncertain
 }
 
@@ -48,7 +51,7 @@ type starter struct {
 }
 
 var starters = map[string]starter{
-	"chrt": {"-T -P -D", 1}, "command": {}, "doas": {"-u -C", 0}, "exec": {"-a", 0},
+	"busybox": {}, "toybox": {}, "chrt": {"-T -P -D", 1}, "command": {}, "doas": {"-u -C", 0}, "exec": {"-a", 0},
 	"env": {"-u --unset -C --chdir", 0}, "flock": {"-w --timeout -E --conflict-exit-code", 1},
 	"ionice": {"-c --class -n --classdata", 0}, "nice": {"-n --adjustment", 0}, "nohup": {}, "setsid": {},
 	"stdbuf": {"-i -o -e", 0}, "sudo": {"-u --user -g --group -h -p -C -r -t -T -U -D --chdir -R", 0},
@@ -65,12 +68,25 @@ type interpreter struct {
 	loads  string // options whose value is a file that it runs first
 	// hasSubcommands reports that words without a slash and an extension can be subcommands.
 	hasSubcommands bool
+	isCode         bool // the first word is code
 }
 
+// shells are the shells whose options are those of POSIX, and longOptions options of bash that are words.
+const (
+	shells      = ` ash bash dash ksh mksh sh zsh `
+	longOptions = ` debug debugger dump-po-strings dump-strings help login noediting noprofile norc posix pretty-print
+		protected restricted verbose version wordexp `
+)
+
+// textReaders are programs that print the files of their operands.
+const textReaders = ` awk base64 cat cut gawk gpg grep gunzip gzip head m4 mawk openssl sed sort tac tail tee tr xz
+	zcat `
+
 var (
-	shell        = interpreter{code: "c", values: "-o -O +o +O", loads: "--rcfile --init-file"}
+	awk          = interpreter{values: "-v -F", loads: "-f --file", isCode: true}
 	interpreters = map[string]interpreter{
-		".": {}, "source": {}, "ash": shell, "bash": shell, "dash": shell, "ksh": shell, "sh": shell, "zsh": shell,
+		".": {}, "source": {},
+		"awk": awk, "gawk": awk, "mawk": awk, "nawk": awk,
 		"fish":   {code: "c", values: "-d -o -p", loads: "-C --init-command"},
 		"python": {code: "cm", values: "-W -X --check-hash-based-pycs"}, "pypy": {code: "cm", values: "-W -X"},
 		"node": {code: "ep", values: "-C --conditions", loads: "-r --require --import --loader"},
@@ -91,9 +107,15 @@ func has(list, word string) bool { return slices.Contains(strings.Fields(list), 
 
 // commandReader collects the programs that commands start. It follows cd.
 type commandReader struct {
-	dir, home   string
+	home        string
+	dirs        []string // the directories in which the next command can run
+	entered     []string // the directories in which commands of this shell can run
 	list        []string
 	isUncertain bool // it can start files that are missing in the list
+	// readsInput reports that an interpreter reads its commands from its input, which another command may
+	// write. operands are the words of all commands that can name a file.
+	readsInput bool
+	operands   []string
 }
 
 // isKnown reports whether the word needs no shell to be known.
@@ -104,8 +126,62 @@ func isKnown(word string) bool {
 // add adds a program or a script.
 func (c *commandReader) add(word string) {
 	if isKnown(word) && word != "" {
-		c.list = append(c.list, absolute(c.dir, word, c.home))
+		c.list = append(c.list, c.within(word)...)
 	}
+}
+
+// within returns the paths that a word can name.
+func (c *commandReader) within(word string) (list []string) {
+	for _, dir := range c.dirs {
+		if path := absolute(dir, word, c.home); !slices.Contains(list, path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// cd changes the directory, as far as it is known.
+func (c *commandReader) cd(words []string) {
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		words = words[1:]
+	}
+	if len(words) == 0 || !isKnown(words[0]) {
+		return
+	}
+	c.dirs = c.within(words[0])
+	if len(c.entered)+len(c.dirs) > maxIncludes {
+		c.isUncertain = true
+		return
+	}
+	c.entered = slices.Concat(c.entered, c.dirs)
+}
+
+// note records the words of a command that can name files which another command reads.
+func (c *commandReader) note(words []string, in input) {
+	isReader := slices.ContainsFunc(words, func(word string) bool { return has(textReaders, filepath.Base(word)) })
+	for i, word := range words {
+		if i > 0 && isKnown(word) && !strings.HasPrefix(word, "-") && (isReader || strings.ContainsAny(word, "/.")) {
+			c.operands = append(c.operands, c.within(word)...)
+		}
+	}
+	for _, file := range in.files {
+		if isKnown(file) {
+			c.operands = append(c.operands, c.within(file)...)
+		}
+	}
+}
+
+// commandsIn reads the input of an interpreter that reads its commands from there.
+func (c *commandReader) commandsIn(in input, isShell bool, depth int) {
+	for _, file := range in.files {
+		c.add(file)
+	}
+	for _, text := range in.texts {
+		if isShell {
+			c.inner(text, depth)
+		}
+	}
+	c.readsInput = c.readsInput || len(in.files)+len(in.texts) == 0
 }
 
 // isAssignment reports whether a word in the place of a program sets a variable.
@@ -115,7 +191,14 @@ func isAssignment(word string) bool {
 }
 
 // run reads a simple command. depth bounds commands in commands.
-func (c *commandReader) run(words []string, depth int) {
+func (c *commandReader) run(words []string, in input, depth int) {
+	dirs, isCD := c.dirs, false
+	defer func() {
+		if !isCD {
+			c.dirs = dirs
+		}
+	}()
+	c.note(words, in)
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
@@ -127,18 +210,20 @@ func (c *commandReader) run(words []string, depth int) {
 		start, isStarter := starters[name]
 		program, isInterpreter := interpreters[family]
 		switch {
-		case isAssignment(word) || has("! { } do elif else if then until while", word):
+		case isAssignment(word):
+			if name, value, _ := strings.Cut(word, "="); has("BASH_ENV ENV", name) {
+				c.add(value)
+			}
 			continue
-		case word == "cd":
-			for len(words) > 0 && strings.HasPrefix(words[0], "-") {
-				words = words[1:]
-			}
-			if len(words) > 0 && isKnown(words[0]) {
-				c.dir = absolute(c.dir, words[0], c.home)
-			}
+		case has("! { } do elif else if then until while", word):
+			continue
+		case word == "cd" || word == "pushd":
+			isCD = true
+			c.cd(words)
 			return
 		case word == "eval" || name == "env" && len(words) > 0 && has("-S --split-string", words[0]):
 			c.read(strings.TrimPrefix(strings.TrimPrefix(strings.Join(words, " "), "-S"), "--split-string"), depth+1)
+			isCD = true // the words can have one
 			return
 		case strings.Contains(word, "/"):
 			c.add(word)
@@ -147,8 +232,10 @@ func (c *commandReader) run(words []string, depth int) {
 		case isStarter:
 			words = c.skip(start, words, depth)
 			continue
+		case has(shells, family):
+			c.shell(words, in, depth)
 		case isInterpreter:
-			c.script(family, program, words, depth)
+			c.script(family, program, words, in, depth)
 		case has(runners, name):
 			c.isUncertain = true
 		}
@@ -162,12 +249,12 @@ func (c *commandReader) skip(s starter, words []string, depth int) []string {
 		switch word := words[0]; {
 		case has(s.values, word) && len(words) > 1:
 			if word == "-C" || word == "--chdir" || word == "-D" {
-				c.dir = absolute(c.dir, words[1], c.home)
+				c.dirs = c.within(words[1])
 			}
 			words = words[2:]
 			continue
 		case s.operands > 0 && operands == 0 && (word == "-c" || word == "--command") && len(words) > 1: // flock
-			c.read(words[1], depth+1)
+			c.inner(words[1], depth)
 			return nil
 		case strings.HasPrefix(word, "-"):
 		case operands > 0:
@@ -180,8 +267,44 @@ func (c *commandReader) skip(s starter, words []string, depth int) []string {
 	return nil
 }
 
+// shell reads the words behind a shell. Letters of options can be in groups, in which each o and O takes
+// one of the next words.
+func (c *commandReader) shell(words []string, in input, depth int) {
+	isCode, isInput := false, false
+options:
+	for len(words) > 0 {
+		word := words[0]
+		long := strings.TrimLeft(word, "-")
+		switch {
+		case word == "-" || word == "--":
+			words = words[1:]
+			break options
+		case long != word && has("rcfile init-file", long) && len(words) > 1:
+			c.add(words[1])
+			words = words[2:]
+		case strings.HasPrefix(word, "--") || long != word && has(longOptions, long):
+			words = words[1:]
+		case len(word) > 1 && (word[0] == '-' || word[0] == '+'):
+			isCode = isCode || word[0] == '-' && strings.Contains(word, "c")
+			isInput = isInput || word[0] == '-' && strings.Contains(word, "s")
+			values := strings.Count(word, "o") + strings.Count(word, "O")
+			words = words[min(1+values, len(words)):]
+		default:
+			break options
+		}
+	}
+	switch {
+	case isCode && len(words) > 0:
+		c.inner(words[0], depth)
+	case isInput || len(words) == 0:
+		c.commandsIn(in, true, depth)
+	default:
+		c.add(words[0])
+	}
+}
+
 // script reads the words behind an interpreter.
-func (c *commandReader) script(family string, program interpreter, words []string, depth int) {
+func (c *commandReader) script(family string, program interpreter, words []string, in input, depth int) {
 	isPython, isIsolated, mayBeValue := has("python pypy", family), false, false
 	for ; len(words) > 0; words = words[1:] {
 		word := words[0]
@@ -189,18 +312,18 @@ func (c *commandReader) script(family string, program interpreter, words []strin
 		switch {
 		case has(program.loads, word) && len(words) > 1:
 			words = words[1:]
-			if strings.Contains(words[0], "/") {
-				c.add(words[0])
-			}
+			c.load(words[0])
+		case isOption && program.attached(word) != "":
+			c.load(program.attached(word))
 		case has(program.values, word) && len(words) > 1:
 			words = words[1:]
-		case isOption && program.isCode(word):
+		case isOption && program.takesCode(word):
 			if program.code == "c" { // a shell
 				for words = words[1:]; len(words) > 0 && strings.HasPrefix(words[0], "-"); {
 					words = words[1:]
 				}
 				if len(words) > 0 {
-					c.read(words[0], depth+1)
+					c.inner(words[0], depth)
 				}
 				return
 			}
@@ -213,6 +336,9 @@ func (c *commandReader) script(family string, program interpreter, words []strin
 			isIsolated = isIsolated || isPython && strings.ContainsAny(word, "IP")
 		case word == "--" || program.hasSubcommands && (word == "run" || word == "watch"):
 		case word == "-":
+			c.commandsIn(in, false, depth)
+			return
+		case program.isCode:
 			return
 		case program.hasSubcommands && filepath.Ext(word) == "" && !strings.Contains(word, "/"):
 			c.isUncertain = true // it can be a subcommand or a task
@@ -225,10 +351,32 @@ func (c *commandReader) script(family string, program interpreter, words []strin
 			return
 		}
 	}
+	if !program.hasSubcommands && !program.isCode {
+		c.commandsIn(in, has(". source fish", family), depth)
+	}
 }
 
-// isCode reports whether code or a module follows an option.
-func (i interpreter) isCode(option string) bool {
+// load adds a file that an interpreter runs first; another word is a module.
+func (c *commandReader) load(word string) {
+	if strings.Contains(word, "/") || filepath.Ext(word) != "" {
+		c.add(word)
+	}
+}
+
+// attached returns the file in an option that has it in the same word.
+func (i interpreter) attached(word string) (file string) {
+	for option := range strings.FieldsSeq(i.loads) {
+		if rest, ok := strings.CutPrefix(word, option); ok && !strings.HasPrefix(option, "--") {
+			return rest
+		} else if file, ok := strings.CutPrefix(rest, "="); ok {
+			return file
+		}
+	}
+	return ""
+}
+
+// takesCode reports whether code or a module follows an option.
+func (i interpreter) takesCode(option string) bool {
 	if has("--eval --print --command -Command --run", option) {
 		return true
 	}

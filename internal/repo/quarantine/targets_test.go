@@ -111,7 +111,7 @@ func TestProgramsOfCommands(t *testing.T) {
 		"[filter \"x\"]\nclean = perl -e a/b":                                          "",
 		"[filter \"x\"]\nclean = A=b/c exec tools/clean":                               "/top/tools/clean",
 		"[filter \"x\"]\nclean = cd tools && ./clean -x a/b":                           "/top/tools/./clean",
-		"[filter \"x\"]\nclean = \"sh -c 'cd a; python3 -u b/c.py <d/e'\"":             "/top/a/b/c.py",
+		"[filter \"x\"]\nclean = \"sh -c 'cd a; python3 -u b/c.py <d/e'\"":             "/top/b/c.py /top/a/b/c.py",
 		"[filter \"x\"]\nclean = \"\\\"$(git rev-parse --show-toplevel)\\\"/a/clean\"": "/top/a/clean",
 		"[filter \"x\"]\nclean = ~/bin/clean":                                          "/home/bin/clean",
 		"[filter \"x\"]\nclean = clean a/b":                                            "",
@@ -171,6 +171,10 @@ func TestProgramsBehindStartersAndInterpreters(t *testing.T) {
 		"f() { ./x a/b; }; f": "./x", "! ./x": "./x",
 		"A=$(./y) ./x": "./y ./x", "sh -c \"sh -c './x a/b'\" c/d": "./x",
 		"\"$(git rev-parse --show-toplevel)/x\"": "x",
+		"git show a/b | grep x": "", "cat a/b | prettier c/d": "", "bash --norc -c 'docker build docker/'": "",
+		"bash -norc x.sh": "x.sh", "sh -c 'cd a && ./x'; ./y": "a/./x ./y", "bash -s <x.sh b": "x.sh",
+		"node --require=./a.js b.js": "./a.js b.js", "awk -f a.awk b/c": "a.awk", "awk 1 b/c": "",
+		"sh <<<'./x a/b'": "./x", "cd a && ./x; ./y": "a/./x ./y a/./y", "curl -s https://a/b | git apply": "",
 	} {
 		list, _ := variable{"alias", "", "x", "!" + value}.programs("/top", "/home")
 		if got := strings.ReplaceAll(strings.Join(list, " "), "/top/", ""); got != want {

@@ -15,33 +15,41 @@ func (c *commandReader) read(text string, depth int) {
 		c.isUncertain = true
 		return
 	}
-	r := wordReader{text: text, substituted: func(inner string) {
-		dir := c.dir
-		c.read(inner, depth+1)
-		c.dir = dir
-	}}
-	for {
-		words, more := r.command()
-		c.run(words, depth)
-		if !more {
-			return
+	r := wordReader{text: text, substituted: func(inner string) { c.inner(inner, depth) }}
+	for more := true; more; {
+		more = r.command()
+		c.run(r.words, r.input, depth)
+		if r.separator != "&&" { // a cd can have failed, or was that of a subshell
+			c.dirs = c.entered
 		}
 	}
 }
+
+// inner reads the text of another shell, whose directory is its own.
+func (c *commandReader) inner(text string, depth int) {
+	dirs, entered := c.dirs, c.entered
+	c.read(text, depth+1)
+	c.dirs, c.entered = dirs, entered
+}
+
+// input is what redirections give to the standard input of a command.
+type input struct{ files, texts []string }
 
 // wordReader splits the text of a shell into words.
 type wordReader struct {
 	text        string
 	substituted func(command string) // receives each command whose output is part of a word
 	word        strings.Builder
-	isWord      bool // a word has begun, perhaps an empty one
-	redirects   bool // the next word is the file of a redirection
+	isWord      bool   // a word has begun, perhaps an empty one
+	redirects   string // the operator of a redirection, whose file or text is the next word
 	words       []string
+	input       input
+	separator   string // what ended the command
 }
 
-// command returns the words of the next simple command; more reports whether text is left.
-func (r *wordReader) command() (words []string, more bool) {
-	r.words = nil
+// command reads the words and the input of the next simple command; more reports whether text is left.
+func (r *wordReader) command() (more bool) {
+	r.words, r.input, r.separator = nil, input{}, ""
 	for r.text != "" {
 		char := r.text[0]
 		r.text = r.text[1:]
@@ -49,33 +57,44 @@ func (r *wordReader) command() (words []string, more bool) {
 		case strings.IndexByte(" \t\r", char) >= 0:
 			r.end()
 		case char == '<' || char == '>':
-			r.redirect()
+			r.redirect(char)
 		case char == '&' && strings.HasPrefix(r.text, ">"): // &>file
 		case strings.IndexByte("\n;&|()", char) >= 0:
 			r.end()
-			r.redirects = false
-			return r.words, true
+			r.redirects, r.separator = "", string(char)
+			if (char == '&' || char == '|') && strings.HasPrefix(r.text, r.separator) {
+				r.separator, r.text = r.separator+r.separator, r.text[1:]
+			}
+			return true
 		default:
 			r.isWord = true
 			r.part(char)
 		}
 	}
 	r.end()
-	return r.words, false
+	return false
 }
 
 // end ends a word.
 func (r *wordReader) end() {
-	if r.isWord && !r.redirects {
-		r.words = append(r.words, r.word.String())
+	if !r.isWord {
+		return
 	}
-	r.redirects = r.redirects && !r.isWord
-	r.isWord = false
+	word := r.word.String()
+	switch r.redirects {
+	case "":
+		r.words = append(r.words, word)
+	case "<", "<>":
+		r.input.files = append(r.input.files, word)
+	case "<<<":
+		r.input.texts = append(r.input.texts, word)
+	}
+	r.redirects, r.isWord = "", false
 	r.word.Reset()
 }
 
 // redirect reads the rest of a redirection's operator. Digits before it belong to it.
-func (r *wordReader) redirect() {
+func (r *wordReader) redirect(char byte) {
 	if strings.Trim(r.word.String(), "0123456789") == "" {
 		r.isWord = false
 		r.word.Reset()
@@ -84,8 +103,8 @@ func (r *wordReader) redirect() {
 	if strings.HasPrefix(r.text, "(") { // a command as a file
 		return
 	}
-	r.text = strings.TrimLeft(r.text, "<>&|")
-	r.redirects = true
+	rest := strings.TrimLeft(r.text, "<>&|")
+	r.redirects, r.text = string(char)+r.text[:len(r.text)-len(rest)], rest
 }
 
 // part reads a character of a word, or more from a quote or a dollar sign on.
