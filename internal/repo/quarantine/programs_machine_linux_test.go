@@ -43,7 +43,8 @@ func TestAbsentScriptsOfFiltersAreKnown(t *testing.T) {
 			files(t, dir, map[string]string{"command": command})
 			mustShellIn(t, dir, `git config --global filter.fmt.clean "$(cat command)"`)
 			top := filepath.Join(dir, "n")
-			absent := Obeyed([]string{filepath.Join(dir, ".gitconfig")}, top, dir, Places{Folders: []string{top}}).Absent
+			places := Places{Folders: []string{top}}
+			absent := Obeyed([]string{filepath.Join(dir, ".gitconfig")}, top, dir, places).Absent
 			mustShellIn(t, top, `printf '#!/bin/sh\ntouch "$HOME/planted"\n' >`+script+` && chmod +x `+script)
 			out, err := shellIn(t, top, `export HOME="$(cd .. && pwd)"; git add f`)
 			if _, failed := os.Stat(filepath.Join(dir, "planted")); failed != nil {

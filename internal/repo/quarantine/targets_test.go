@@ -171,8 +171,9 @@ func TestProgramsBehindStartersAndInterpreters(t *testing.T) {
 		"f() { ./x a/b; }; f": "./x", "! ./x": "./x",
 		"A=$(./y) ./x": "./y ./x", "sh -c \"sh -c './x a/b'\" c/d": "./x",
 		"\"$(git rev-parse --show-toplevel)/x\"": "x",
-		"git show a/b | grep x": "", "cat a/b | prettier c/d": "", "bash --norc -c 'docker build docker/'": "",
-		"bash -norc x.sh": "x.sh", "sh -c 'cd a && ./x'; ./y": "a/./x ./y", "bash -s <x.sh b": "x.sh",
+		"git show a/b | grep x":                  "", "cat a/b | prettier c/d": "",
+		"bash --norc -c 'docker build docker/'": "",
+		"bash -norc x.sh":                       "x.sh", "sh -c 'cd a && ./x'; ./y": "a/./x ./y", "bash -s <x.sh b": "x.sh",
 		"node --require=./a.js b.js": "./a.js b.js", "awk -f a.awk b/c": "a.awk", "awk 1 b/c": "",
 		"sh <<<'./x a/b'": "./x", "cd a && ./x; ./y": "a/./x ./y a/./y", "curl -s https://a/b | git apply": "",
 	} {
