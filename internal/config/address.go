@@ -1,6 +1,9 @@
 package config
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+)
 
 // addressFor is the given setting that names the provider of the address in base_url. Without it, the
 // address belongs to the provider of the chosen model.
@@ -35,7 +38,7 @@ func LoadOver(
 		if err != nil {
 			return nil, err
 		}
-		return load(Merge(flags, given, r.chosenProvider()))
+		return load(Merge(flags, given, cmp.Or(r.addressOwner(), r.chosenProvider())))
 	}
 	all := map[string]string{}
 	maps.Copy(all, flags)
@@ -52,10 +55,25 @@ func (r *Resolved) chosenProvider() string {
 	return choice.Provider.Name
 }
 
+// addressOwner returns the provider of the address of a flag; empty for the chosen model's. A project that
+// names the model does not choose it: the address belongs to the provider without the project's model.
+func (r *Resolved) addressOwner() string {
+	if r.baseURLFor != "" || r.Origins["model"].Kind != Project {
+		return r.baseURLFor
+	}
+	own := *r
+	own.Model = ""
+	choice, err := own.pick()
+	if err != nil {
+		return "" // no provider has a key
+	}
+	return choice.Provider.Name
+}
+
 // withAddress returns the provider with the address of a flag, if the address belongs to it: this
 // function alone decides which provider's key a server receives.
 func (r *Resolved) withAddress(p Provider, chosen bool) Provider {
-	if r.BaseURL != "" && (r.baseURLFor == p.Name || r.baseURLFor == "" && chosen) {
+	if owner := r.addressOwner(); r.BaseURL != "" && (owner == p.Name || owner == "" && chosen) {
 		p.BaseURL, p.BaseURLOrigin = r.BaseURL, r.Origins["base_url"]
 	}
 	return p

@@ -69,3 +69,24 @@ func of(given map[string]string) string {
 	}
 	return "chat"
 }
+
+// A project that names a model does not choose whose key the server at the user's address receives.
+func TestAddressIsNotOfProjectsProvider(t *testing.T) {
+	const address = "http://127.0.0.1:1/v1"
+	for _, tt := range []struct{ key, model, want string }{
+		{"ANTHROPIC_API_KEY", "openai/m", "https://api.openai.com/v1"},
+		{"OPENAI_API_KEY", "openai/m", address},
+		{"", "openai/m", address},
+	} {
+		w := newWorld(t)
+		w.project("model = '" + tt.model + "'")
+		w.in.Flags["base_url"] = address
+		if tt.key != "" {
+			w.env[tt.key] = "secret"
+		}
+		choice, err := w.load().Choose()
+		if err != nil || choice.Provider.BaseURL != tt.want {
+			t.Errorf("%s and the project's %s: %q, %v, want %q", tt.key, tt.model, choice.Provider.BaseURL, err, tt.want)
+		}
+	}
+}

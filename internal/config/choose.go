@@ -68,10 +68,10 @@ func (r *Resolved) addressed(choice Choice, setting string) (Choice, error) {
 			"provider %q has no address; use --base-url http://HOST/v1, or set base_url under [providers.%s]",
 			name, name,
 		)
-		if r.BaseURL != "" && r.baseURLFor != "" {
+		if owner := r.addressOwner(); r.BaseURL != "" && owner != "" {
 			message = fmt.Sprintf(
 				"provider %q has no address: --base-url belongs to the provider %q; set base_url under [providers.%s]",
-				name, r.baseURLFor, name,
+				name, owner, name,
 			)
 		}
 		return Choice{}, &Error{Where: r.origin(setting).String(), Key: "base_url", Message: message}

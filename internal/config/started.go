@@ -58,7 +58,7 @@ func (r *Resolved) KeepChosen(session string) error {
 // toKeep returns what a flag or a variable named for a session; false if it cannot be kept.
 func (r *Resolved) toKeep(session string) (s started, ok bool) {
 	if s.BaseURL = r.BaseURL; s.BaseURL != "" {
-		s.Provider = cmp.Or(r.baseURLFor, r.chosenProvider())
+		s.Provider = cmp.Or(r.addressOwner(), r.chosenProvider())
 	}
 	if r.isNamed("model", r.Model) {
 		s.Model = r.Model
