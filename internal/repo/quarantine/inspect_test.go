@@ -3,6 +3,7 @@ package quarantine
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,37 @@ func TestGuardFindsChangesOfUsersParts(t *testing.T) {
 				t.Errorf("changed: %v", found)
 			}
 		})
+	}
+}
+
+// A repository's entry that appears deeper than the longest path of the kernel is found.
+func TestGuardFindsEntriesBehindLongPaths(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // other systems report no names
+	}
+	dir := real(t)
+	deep, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		name := strings.Repeat("d", 250)
+		if err := deep.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		below, err := deep.OpenRoot(name)
+		_ = deep.Close() // it was only opened
+		if deep = below; err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer deep.Close()
+	g := guarded(t, dir)
+	if err := deep.WriteFile(".git", []byte("gitdir: /elsewhere\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found := g.Check(t.Context()); len(found) != 1 || found[0].Moved == "" {
+		t.Errorf("found %v", found)
 	}
 }
 

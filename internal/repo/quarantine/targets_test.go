@@ -174,7 +174,7 @@ func TestProgramsBehindStartersAndInterpreters(t *testing.T) {
 		"git show a/b | grep x":                  "", "cat a/b | prettier c/d": "",
 		"bash --norc -c 'docker build docker/'": "",
 		"bash -norc x.sh":                       "x.sh", "sh -c 'cd a && ./x'; ./y": "a/./x ./y",
-		"bash -s <x.sh b": "x.sh",
+		"bash -s <x.sh b":            "x.sh",
 		"node --require=./a.js b.js": "./a.js b.js", "awk -f a.awk b/c": "a.awk", "awk 1 b/c": "",
 		"sh <<<'./x a/b'": "./x", "cd a && ./x; ./y": "a/./x ./y a/./y", "curl -s https://a/b | git apply": "",
 	} {

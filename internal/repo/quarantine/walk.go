@@ -1,10 +1,12 @@
 package quarantine
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // folder is a folder of the walk.
@@ -153,7 +155,7 @@ func (g *Guard) see(base, rel string, isFolder bool) *record {
 func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 	if isFolder {
 		g.descend(f, name)
-	} else if info, err := os.Lstat(filepath.Join(f.base, f.rel(), name)); err == nil { // only its type counts
+	} else if info, err := g.lstat(f, name); err == nil { // only its type counts
 		g.file(f, name, info.Mode())
 	}
 	if !mayBeGit(name) || f.repo != nil && f.repo.rel == f.rel() {
@@ -168,6 +170,20 @@ func (g *Guard) appeared(f *folder, name string, isFolder bool) {
 		return
 	}
 	g.search(dir, f, 0) // a second time, because its irregular files count now
+}
+
+// lstat describes an entry of a folder, whose path can be longer than the kernel accepts.
+func (g *Guard) lstat(f *folder, name string) (fs.FileInfo, error) {
+	info, err := os.Lstat(filepath.Join(f.base, f.rel(), name))
+	if !errors.Is(err, syscall.ENAMETOOLONG) {
+		return info, err
+	}
+	dir, err := g.open(g.bases[f.base], f.rel())
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Lstat(name)
 }
 
 // blind records a folder that cannot be read.
