@@ -85,8 +85,8 @@ func TestAddressIsNotOfProjectsProvider(t *testing.T) {
 			w.env[tt.key] = "secret"
 		}
 		choice, err := w.load().Choose()
-		if err != nil || choice.Provider.BaseURL != tt.want {
-			t.Errorf("%s and the project's %s: %q, %v, want %q", tt.key, tt.model, choice.Provider.BaseURL, err, tt.want)
+		if got := choice.Provider.BaseURL; err != nil || got != tt.want {
+			t.Errorf("%s and the project's %s: %q, %v, want %q", tt.key, tt.model, got, err, tt.want)
 		}
 	}
 }

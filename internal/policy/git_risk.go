@@ -13,6 +13,7 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // gitOptions are git's long options that name a program, a configuration, or a file to read
@@ -75,12 +76,6 @@ var elsewhere = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:(?:https?|ssh|git|git\+ssh|ssh\+git)://|[^/:]{2,}:(?:[^:/]|/[^/]|$))`)
 })
 
-// thisMachine matches a URL or "host:path" with the name of this machine's loopback
-// interface.
-var thisMachine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:(?:[a-z+]+://)?(?:[^@/]*@)?(?:localhost|127\.[0-9.]+|\[?::1\]?|0\.0\.0\.0)[:/])`)
-})
-
 // risk is a word of a git command, and its effect.
 type risk struct{ word, what string }
 
@@ -139,7 +134,7 @@ func (g gitCall) local(arg string) bool {
 	switch {
 	case arg == "" || arg[0] == '-':
 		return false
-	case thisMachine().MatchString(arg):
+	case repo.IsThisMachine(arg):
 		return true
 	case elsewhere().MatchString(arg) && strings.Contains(arg, "://"):
 		return false

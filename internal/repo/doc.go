@@ -11,5 +11,6 @@
 // Other files:
 //
 //   - repo.go: the root of a repository
+//   - host.go: which remotes name this machine
 //   - candidates.go: what git could take for a repository
 package repo

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/settle-agent/settle/internal/repo"
 )
 
 // otherHost matches the URLs of other machines: with a scheme, or a host before the first
@@ -13,7 +15,8 @@ import (
 var otherHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z0-9+.-]+://|[^/]*:)`) })
 
 // local reports whether a remote can have this URL: it is at another machine, or a path that
-// leads to no folder where commands can write and nobody looks.
+// leads to no folder where commands can write and nobody looks. By ssh to this machine, git would run the
+// hooks of any folder as this user.
 func (at place) local(remote string) bool {
 	path, isFile := strings.CutPrefix(remote, "file://")
 	switch {
@@ -26,7 +29,8 @@ func (at place) local(remote string) bool {
 			path = "/" + path
 		}
 	case otherHost().MatchString(remote):
-		return true
+		scheme, _, hasScheme := strings.Cut(remote, "://")
+		return hasScheme && !strings.Contains(scheme, "ssh") || !repo.IsThisMachine(remote)
 	}
 	if rest, home := strings.CutPrefix(path, "~"); home { // git expands it, also for a remote
 		if at.guard.area.Home == "" || rest != "" && rest[0] != '/' {
