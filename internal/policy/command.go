@@ -18,7 +18,7 @@ import (
 // shell judges a call of shell.
 func (p *Policy) shell(c *toolCall) {
 	at, s := c.workspace.dir, effects.Parse(c.Command)
-	c.script = s
+	c.simple = committing(c.Command).Commands
 	if c.Workdir != "" {
 		c.path(effects.Looks, c.Workdir)
 		at = filepath.Clean(absolute(at, c.Workdir))

@@ -37,7 +37,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 	if p.config.Sandbox != nil {
 		confinement = p.config.Sandbox(l.Mode)
 	}
-	named, ruled := freed(verdicts, confinement)
+	named, ruled := c.freed(verdicts, confinement)
 	switch {
 	case j.Decision == event.Deny:
 	case c.Outside && confinement.On() && !(ruled && named == event.NoSandbox):
@@ -244,7 +244,7 @@ func (p *Policy) confineStart(l layer, c toolCall, verdicts []verdict, j *settle
 		return
 	}
 	confinement := sandbox(l.Mode)
-	if named, ruled := freed(own, confinement); ruled {
+	if named, ruled := (toolCall{}).freed(own, confinement); ruled {
 		confinement = named
 	}
 	if confinement.On() {
@@ -297,14 +297,18 @@ func (p *Policy) asksForGit(c toolCall, j *settle.Judgement, verdicts []verdict)
 }
 
 // freed returns the strictest sandbox of the rules that allow the call, if each of its
-// commands only reads or is allowed by a rule.
-func freed(verdicts []verdict, confinement event.Sandbox) (sandbox event.Sandbox, ruled bool) {
+// commands only reads or is allowed by a rule. A command that only reads, by no rule, needs the sandbox
+// in force: outside, it would read what a link of a sandboxed command leads to.
+func (c toolCall) freed(verdicts []verdict, confinement event.Sandbox) (sandbox event.Sandbox, ruled bool) {
 	sandbox = event.NoSandbox
-	for _, v := range verdicts {
+	for i, v := range verdicts {
 		switch {
 		case v.Permission != event.Allow || v.rule == byApproval:
 			return "", false
 		case v.rule == byDefault:
+			if i < len(c.effects) && c.effects[i].kind == runs && !(c.effects[i].known && c.sharesCall(c.effects[i].words)) {
+				sandbox = Stricter(sandbox, confinement)
+			}
 			continue
 		case v.sandbox == "":
 			v.sandbox = confinement

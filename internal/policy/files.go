@@ -19,7 +19,7 @@ type namedFile struct{ word, real string }
 // directory: a program by its path, or a script that a program runs.
 func (c toolCall) changeableFiles() (list []namedFile) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range c.script.Commands {
+	for _, command := range c.simple {
 		dir := filepath.Clean(absolute(at, command.Dir))
 		if _, isGit := gitCommand(dir, command.Words); isGit {
 			continue

@@ -59,7 +59,10 @@ type gitCall struct {
 	options []string // before the subcommand, without their operands
 	name    string   // git's subcommand
 	args    []string
-	globs   []string // words that the shell expands
+	globs   []string // words that the shell expands, and their indexes in args; negative before args
+	globsAt []int
+	reads   bool     // it is known to only read
+	inputs  []string // files that the shell opens as its input
 }
 
 // gitCommand reads the words of a command that runs git in a directory. It ignores options
@@ -71,9 +74,6 @@ func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
 	var list []string
 	for _, w := range words[1:] {
 		list = append(list, w.Text)
-		if w.Glob {
-			g.globs = append(g.globs, w.Text)
-		}
 	}
 	g.dir = dir
 	for len(list) > 0 && strings.HasPrefix(list[0], "-") {
@@ -94,6 +94,11 @@ func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
 		return g, false
 	}
 	g.name, g.args = list[0], list[1:]
+	for i, w := range words {
+		if w.Glob {
+			g.globs, g.globsAt = append(g.globs, w.Text), append(g.globsAt, i-(len(words)-len(g.args)))
+		}
+	}
 	return g, true
 }
 
@@ -159,7 +164,7 @@ func (p *Policy) failingGit(c toolCall) (names []string) {
 		return nil
 	}
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range committing(c.Command).Commands {
+	for _, command := range c.simple {
 		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
 		if isGit && g.changes() && p.keptGit(c.workspace, g.dir) {
 			names = append(names, "git "+g.name)
@@ -177,7 +182,7 @@ func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 		return nil
 	}
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range committing(c.Command).Commands {
+	for _, command := range c.simple {
 		dir := filepath.Clean(absolute(at, command.Dir))
 		g, isGit := gitCommand(dir, command.Words)
 		writes := slices.ContainsFunc(command.Effects, func(e effects.Effect) bool { return e.Kind == effects.Writes })

@@ -13,65 +13,11 @@ import (
 	"github.com/settle-agent/settle"
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
+	"github.com/settle-agent/settle/internal/policy/effects"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
-// gitOptions are git's long options that name a program, a configuration, or a file to read
-// or write. Git accepts unambiguous beginnings of them.
-const gitOptions = `
---upload-pack --receive-pack --exec --exec-path --config --config-env --git-dir --work-tree
---super-prefix --output --output-directory --template --file
---pathspec-from-file --ext-diff --no-index --open-files-in-pager --reference --reference-if-able
---separate-git-dir --bundle-uri --extcmd --tool
---unsafe-paths --directory --prefix --contents --ignore-revs-file --remote --import-marks
---import-marks-if-exists --export-marks --shallow-file
---attr-source --repo --recurse-submodules --to-command
-`
-
-// gitLetters are the short options of the same kind, by subcommand; "git" has the options before
-// the subcommand.
-const gitLetters = `
-git:c clone:uc commit:Ft tag:F notes:F merge:F commit-tree:F rebase:x archive:o format-patch:oO
-grep:Of config:f blame:S annotate:S ls-files:X difftool:xt
-mergetool:t diff:O log:O show:O diff-tree:O diff-index:O diff-files:O whatchanged:O bugreport:o
-diagnose:o submodule--helper:c
-`
-
-// gitPrograms are subcommands that run a program of their operands or of a configuration that they
-// change or name. A subcommand with words does so only with one of the words.
-const gitPrograms = `
-config daemon instaweb filter-branch filter-repo difftool mergetool send-email for-each-repo
-remote-ext upload-pack receive-pack upload-archive http-backend
-shell fetch-pack send-pack credential cvsserver archimport cvsimport p4 svn fast-import imap-send
-bisect:run,visualize,view submodule:foreach hook:run
-`
-
-// gitPlaces are subcommands that use a repository or a file at a path that an operand
-// names.
-const gitPlaces = " push fetch pull clone ls-remote remote submodule bundle subtree "
-
-var gitRisks = sync.OnceValue(func() (t struct {
-	options  []string
-	letters  map[string]string
-	programs map[string][]string
-},
-) {
-	t.options, t.letters, t.programs = strings.Fields(gitOptions), map[string]string{}, map[string][]string{}
-	for entry := range strings.FieldsSeq(gitLetters) {
-		name, letters, _ := strings.Cut(entry, ":")
-		t.letters[name] = letters
-	}
-	for entry := range strings.FieldsSeq(gitPrograms) {
-		name, words, some := strings.Cut(entry, ":")
-		if t.programs[name] = nil; some {
-			t.programs[name] = strings.Split(words, ",")
-		}
-	}
-	return t
-})
-
-// elsewhere matches an operand that names a repository of another machine: a URL of a
-// network protocol, or "host:path".
+// elsewhere matches a repository of another machine: a URL of a network protocol, or "host:path".
 var elsewhere = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:(?:https?|ssh|git|git\+ssh|ssh\+git)://|[^/:]{2,}:(?:[^:/]|/[^/]|$))`)
 })
@@ -79,86 +25,182 @@ var elsewhere = sync.OnceValue(func() *regexp.Regexp {
 // risk is a word of a git command, and its effect.
 type risk struct{ word, what string }
 
-// risks returns the words that make git use a program, a file or a repository in a place
-// that commands can change, although a rule for the subcommand does not name them.
-func (g gitCall) risks() (list []risk) {
-	for _, glob := range g.globs {
-		if _, why := expand(g.dir, glob); why != "" {
-			list = append(list, risk{glob, "is not certain: " + why})
-		}
-	}
-	program := "names a program, a configuration or a file that git then uses"
-	options := func(words []string, letters string) {
+// Effects of words.
+const (
+	isUnknown = "is not known to name no program, no file and no place"
+	runsMore  = "can make git run programs"
+	isOutside = "is outside of the working directory"
+	isLocal   = "is a place on this machine, whose hooks and configuration git obeys"
+	isInput   = "is a file that git reads"
+)
+
+// gitVerbs are subcommands whose first operand decides what they do.
+const gitVerbs = " bisect submodule hook maintenance bundle subtree sparse-checkout worktree notes remote reflog multi-pack-index commit-graph "
+
+// risks returns the words that could make git use a program, a file or a repository in a place that
+// commands can change, although a rule for the subcommand does not name them: all words that are not
+// known to do something else.
+func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
+	add := func(what string, words ...string) {
 		for _, word := range words {
-			if word == "--" {
-				return
-			}
-			if takesPlace(word, letters) {
-				list = append(list, risk{word, program})
-			}
+			list = append(list, risk{word, what})
 		}
 	}
-	options(g.options, gitRisks().letters["git"])
-	options(g.args, gitRisks().letters[g.name])
-	if words, known := gitRisks().programs[g.name]; known && words == nil {
-		list = append(list, risk{g.name, "can make git run programs"})
-	} else if n := slices.IndexFunc(g.args, func(arg string) bool { return slices.Contains(words, arg) }); n >= 0 {
-		list = append(list, risk{g.args[n], "runs the words after it as a program"})
+	if !w.has(g.dir) {
+		add(isOutside, cmp.Or(g.into, g.dir))
 	}
-	if strings.Contains(gitPlaces, " "+g.name+" ") {
-		for _, arg := range g.args {
-			if g.local(arg) {
-				list = append(list, risk{arg, "is a place on this machine, whose hooks and configuration git obeys"})
-			}
+	for _, option := range g.options {
+		if option != "-C" && !strings.Contains(gitGlobals, " "+option+" ") {
+			add(isUnknown, option)
+		}
+	}
+	add(isInput, g.inputs...)
+	for i, glob := range g.globs {
+		if end := slices.Index(g.args, "--"); !g.reads && strings.ContainsAny(glob[:1], "-*?[") &&
+			(end < 0 || g.globsAt[i] < end) {
+			add("can match a file whose name is an option", glob)
+		}
+	}
+	a, known := g.arguments()
+	switch {
+	case g.reads:
+		a.operands = slices.DeleteFunc(slices.Clone(g.args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	case !known:
+		a.operands = g.args
+		if strings.Contains(gitVerbs, " "+g.name+" ") && len(g.args) > 0 {
+			add(runsMore, g.args[0])
+		} else {
+			add(runsMore, g.name)
+		}
+	default:
+		add(isUnknown, a.unknown...)
+		if g.name == "remote" && len(a.verb) == 0 {
+			add(isUnknown, a.operands...)
+		}
+		for _, at := range p.localRepositories(w, g, a) {
+			add(isLocal, at)
+		}
+	}
+	for _, word := range a.operands {
+		if word != "" && !elsewhere().MatchString(word) && !w.has(absolute(g.dir, word)) {
+			add(isOutside, word)
 		}
 	}
 	return list
 }
 
-// takesPlace reports whether a word is one of git's options, or the beginning of one, or a
-// group of short options with one of the letters before a message.
-func takesPlace(word, letters string) bool {
-	name, _, _ := strings.Cut(word, "=")
-	if strings.HasPrefix(name, "--") {
-		return len(name) > 2 && slices.ContainsFunc(gitRisks().options, func(option string) bool {
-			return strings.HasPrefix(option, name)
-		})
-	}
-	group, _, _ := strings.Cut(word, "m")
-	return strings.HasPrefix(group, "-") && strings.ContainsAny(group, letters)
+// has reports whether a path is in the working directory, through links too.
+func (w workspace) has(path string) bool {
+	place, err := w.locate(filepath.Clean(path))
+	return err == nil && place.inside
 }
 
-// local reports whether an operand names a place on this machine: by its form, or because
-// it exists.
-func (g gitCall) local(arg string) bool {
+// localRepositories returns the repositories of this machine with which a git command exchanges
+// commits: operands that name neither a host nor a remote of another host, and such remotes if
+// the command names none.
+func (p *Policy) localRepositories(w workspace, g gitCall, a gitArguments) (list []string) {
+	operands := a.operands
+	switch g.name + " " + a.verb {
+	case "push ", "pull ", "ls-remote ", "clone ":
+		operands = operands[:min(1, len(operands))]
+	case "fetch ":
+		if !a.has("-m", "--multiple") {
+			operands = operands[:min(1, len(operands))]
+		}
+	case "remote add", "remote set-url":
+		operands = operands[min(1, len(operands)):]
+	case "remote update", "remote prune", "remote set-head":
+		operands = nil
+	default:
+		return nil
+	}
+	remotes, ok := readRemotes(g.dir)
+	local := func(url string) bool { return p.isLocal(w, g, url) }
+	if len(operands) == 0 && g.name != "clone" {
+		if !ok {
+			return []string{"the configuration of the remotes"}
+		}
+		for name, urls := range remotes {
+			if slices.ContainsFunc(urls, local) {
+				list = append(list, name)
+			}
+		}
+		slices.Sort(list)
+	}
+	for _, operand := range operands {
+		urls, isRemote := remotes[operand]
+		if isRemote && !slices.ContainsFunc(urls, local) ||
+			!isRemote && elsewhere().MatchString(operand) && !local(operand) {
+			continue
+		}
+		list = append(list, operand)
+	}
+	return list
+}
+
+// isLocal reports whether a URL names a repository of this machine that commands can change.
+func (p *Policy) isLocal(w workspace, g gitCall, url string) bool {
 	switch {
-	case arg == "" || arg[0] == '-':
-		return false
-	case repo.IsThisMachine(arg):
+	case repo.IsThisMachine(url):
 		return true
-	case elsewhere().MatchString(arg) && strings.Contains(arg, "://"):
-		return false
-	case filepath.IsAbs(arg), strings.ContainsAny(arg[:1], "~."), strings.Contains(arg, "::"),
-		strings.Contains(arg, "://"), strings.Contains(arg, "/../"):
+	case elsewhere().MatchString(url):
+		if strings.Contains(url, "://") || g.name != "clone" {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(g.dir, url)) // git clone prefers a folder
+		return err == nil
+	case !filepath.IsAbs(url) || p.config.Writes == nil:
 		return true
 	}
-	for _, name := range []string{arg, arg + ".git"} {
-		if _, err := os.Lstat(filepath.Join(g.dir, name)); err == nil {
-			return true
+	real, err := disk.Resolve(url)
+	return err != nil || disk.Within(w.real, real) || p.config.Writes(event.Workspace, real)
+}
+
+// remoteLine matches the head of a remote's section, a URL, and any other line with a section.
+var remoteLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:\[remote "([^"\\\]]+)"\]|(\[[a-zA-Z0-9.-]+(?: "[^"\\\]]*")?\])|(?i:(?:push)?url)\s*=\s*(\S+))\s*$`)
+})
+
+// readRemotes returns the URLs of the remotes that the repository around a directory configures. ok is
+// false if the repository or the form of its configuration is unusual.
+func readRemotes(dir string) (remotes map[string][]string, ok bool) {
+	real, err := disk.Resolve(dir)
+	if err != nil {
+		return nil, false
+	}
+	git, err := repo.FindGit(real)
+	if err != nil || git.Top == "" {
+		return nil, false
+	}
+	data, size, err := disk.Read(filepath.Join(git.Common, "config"), maxConfig)
+	if err != nil || size > maxConfig {
+		return nil, false
+	}
+	remotes = map[string][]string{}
+	name := ""
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		m := remoteLine().FindStringSubmatch(line)
+		switch {
+		case strings.HasSuffix(strings.TrimRight(line, "\r"), `\`), m == nil && strings.HasPrefix(strings.TrimSpace(line), "["):
+			return nil, false
+		case m == nil:
+		case m[1] != "":
+			name = m[1]
+		case m[2] != "":
+			name = ""
+		case name != "":
+			remotes[name] = append(remotes[name], m[3])
 		}
 	}
-	return false
+	return remotes, true
 }
 
 // askAboutWords asks about git outside of the sandbox by a rule, if a word of the command
-// that no rule names leads git to a program, a file or a repository.
+// that no rule names could lead git to a program, a file or a repository.
 func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgement) {
 	for _, g := range c.gitCalls() {
-		list := g.risks()
-		if real, err := c.workspace.resolve(g.dir); err != nil || !disk.Within(c.workspace.real, real) {
-			list = append(list, risk{cmp.Or(g.into, g.dir), "is outside of the working directory"})
-		}
-		for _, r := range list {
+		for _, r := range p.risks(c.workspace, g) {
 			if !ruleNames(verdicts, r.word) {
 				j.Decision, j.Rule = event.Ask, bySandbox
 				j.Why = clip(fmt.Sprintf("git would run outside of the sandbox, and %q %s; "+
@@ -186,12 +228,40 @@ func ruleNames(verdicts []verdict, word string) bool {
 // gitCalls returns the git commands of a call.
 func (c toolCall) gitCalls() (list []gitCall) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
-	for _, command := range c.script.Commands {
-		if g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words); isGit {
-			list = append(list, g)
+	for _, command := range c.simple {
+		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
+		if !isGit {
+			continue
 		}
+		if g.reads = command.Why == ""; !g.reads { // the effects are those of redirections
+			for _, e := range command.Effects {
+				if e.Kind == effects.Reads {
+					g.inputs = append(g.inputs, e.Path)
+				}
+			}
+		}
+		list = append(list, g)
 	}
 	return list
+}
+
+// sharesCall reports whether a command can run outside of the sandbox beside a git command without a
+// question: it reads nothing that a sandboxed command could have exchanged.
+func (c toolCall) sharesCall(words []effects.Word) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0].Text {
+	case "cd", "echo", "true", ":", "printf":
+		return !slices.ContainsFunc(words, func(w effects.Word) bool { return w.Glob })
+	}
+	_, isGit := gitCommand(c.workspace.dir, words)
+	return isGit
+}
+
+// sharesAll reports whether each command of the call can run beside git, see sharesCall.
+func (c toolCall) sharesAll() bool {
+	return !slices.ContainsFunc(c.simple, func(command effects.Command) bool { return !c.sharesCall(command.Words) })
 }
 
 // gitTreeChanges are git's commands that can bring a submodule into the index and then

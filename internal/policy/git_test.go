@@ -193,6 +193,21 @@ func TestGitByRuleAsksAboutProgramsAndLocalRepositories(t *testing.T) {
 	}
 }
 
+// In a mode that allows every call, a rule for git lets no other command run outside of the sandbox.
+func TestGitByRuleTakesNoOtherCommandOutside(t *testing.T) {
+	dir := newCalmDir(t)
+	rule := config.Rule{Tool: "shell", Pattern: "git commit *", Decision: event.Allow, Sandbox: event.NoSandbox}
+	for _, command := range []string{
+		"make && git commit -m x", "cat a.txt && git commit -m x", "echo x >a.txt && git commit -m x",
+		"git push && git commit -m x", "sleep 1; git commit -m x",
+	} {
+		j := sandboxed(t, dir, command, policy.Mode{Permission: event.Allow}, rule)
+		if j.Decision == event.Allow && !j.Sandbox.On() {
+			t.Errorf("%s: %+v", command, j)
+		}
+	}
+}
+
 // A rule for a git command outside of the sandbox does not allow words that lead git to a
 // program, a file or a repository that commands can make, unless the rule has the word.
 func TestGitByRuleAsksAboutProgramsFilesAndPlaces(t *testing.T) {
@@ -231,14 +246,47 @@ git commit -am 'Fix /api/x'
 git commit -m'Fix: template'
 git commit --fixup HEAD
 git add a.txt ./main.go sub/deep
-git add *.go
+git add ./*.go
+git add -- *.go
+git commit -am x -- *.go
+git add -A && git commit -m x
+cd sub && echo done && true && printf x && git status && git commit -m x
+git rebase -m -i --onto main x
+git rebase -Xours main
+git commit -qm --template=x
 git rebase --onto main x
 git tag -a v1 -m v1
 git remote add up https://example.com/x.git
 git bisect good
-git log -p --text
+git log -p --stat
 `},
 		{event.Ask, rules(subcommands...), `
+git rebase -mx ./evil.sh HEAD~1
+git rebase -X -- -x ./evil.sh HEAD~1
+git rebase --strategy x/../evil.sh --onto side HEAD~1
+git rebase -* HEAD~1
+git rebase [-]* HEAD~1
+git rebase --ex=make
+git fetch -o -- --upload-pack=./evil.sh origin
+git push -o -- --receive-pack=./evil.sh origin main
+git push -uo -- --exec x
+git push later HEAD:refs/heads/b
+git push sub/later HEAD:refs/heads/b
+git fetch --multiple origin later
+git commit --allow-empty --trailer -- -F /home/x/notes.txt
+git commit --unknown -m --template=x
+git commit -m x <a.txt
+git commit --am -m x
+git pull --rebase --strategy=x/../evil.sh origin main
+git add ../x
+git tag v1 /home/x
+git add *.go
+git log -p --ext-diff
+cat a.txt; git commit -m x
+sleep 2; git commit -m x
+ls && git push
+echo * && git push
+git log -1 | cat && git push
 git push /home/x/.cache/evil HEAD
 git push ~/.cache/evil HEAD
 git push file:///home/x/evil HEAD
@@ -285,6 +333,12 @@ git config core.editor evil
 git -C /home/x/evil commit -m x
 git --git-dir=/home/x/evil log
 git difftool -y
+git merge-index ./evil.sh -a
+git x/../evil.sh
+git read-tree --index-output=/home/x/clobber HEAD
+git init /outside2
+git worktree add /tmp/attack/outside side
+git cherry-pick --strategy=x/../evil.sh side
 git submodule foreach make
 git clone -u evil x
 git filter-branch x

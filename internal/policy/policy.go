@@ -259,7 +259,9 @@ func (p *Policy) unrepeatable(l layer, c toolCall) bool {
 	if c.tool != "shell" || !p.confines(l) {
 		return false
 	}
-	return c.Outside || slices.ContainsFunc(c.gitCalls(), func(g gitCall) bool { return len(g.risks()) > 0 })
+	calls := c.gitCalls()
+	return c.Outside || len(calls) > 0 && !c.sharesAll() ||
+		slices.ContainsFunc(calls, func(g gitCall) bool { return len(p.risks(c.workspace, g)) > 0 })
 }
 
 // Places implements [settle.Placer].

@@ -17,9 +17,10 @@ import (
 )
 
 // suggest adds to the reason of a question about git the rules that allow the call. It adds none if rules would
-// allow more than patternOf describes, or if the call is asked about with these too.
+// allow more than patternOf describes, if the call is asked about with these too, or if it has commands that must
+// not share a call outside of the sandbox with git.
 func (p *Policy) suggest(l layer, c toolCall, verdicts []verdict, j *settle.Judgement) {
-	if l.trial || l.Plan {
+	if l.trial || l.Plan || !c.sharesAll() {
 		return
 	}
 	trial, list := l, []string(nil)

@@ -40,7 +40,7 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 		"git push -o ci.skip origin main":                         {"git push -o ci.skip origin main"},
 		"git add -A && git commit -m x":                           {"git add *", "git commit -m x"},
 		"cd sub && git add . && git add x && git commit -m 'a b'": {"git add *", "git commit -m a*b"},
-		"git status && git add *.go && git log -1":                {"git add *"},
+		"git status && git add ./*.go && git log -1":              {"git add *"},
 		"git -C sub stash":                                        {"git -C sub stash"},
 		"git -c user.name=x commit -qam 'a; b'":                   {"git -c user.name=x commit -qam a**b"},
 		"/usr/bin/git add -A && git push":                         {"git add *", "git push"},
@@ -48,7 +48,6 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 		"git fetch --upload-pack=x origin":                        {"git fetch --upload-pack=x origin"},
 		"git push origin 'a\"b'; git tag '--message=a b' v1":      {"git push origin a\"b", "git tag --message=a*b v1"},
 		"git push ../b main":                                      {"git push ../b main"},
-		"cat /etc/hostname && git add -A":                         {"cat /etc/hostname", "git add *"},
 		"git clean -n && git add -A":                              {"git clean -n", "git add *"},
 		"git commit -m 'a\n'":                                     {"git commit -m a**"},
 		"git commit -m 'a\n\nBy: b <c@d>' && git push":            {"git commit -m a**By:*b**c@d**", "git push"},
@@ -78,8 +77,9 @@ func TestSuggestedRulesAllowGit(t *testing.T) {
 	for command, mode := range map[string]policy.Mode{
 		"git commit -m x": {Plan: true}, "git add -A": {Permission: event.Deny},
 		// A rule would allow more than the call.
-		"cat /etc/host* && git add -A": {}, "git commit -m ';'": {},
-		"git commit -m ''": {}, "git push origin '*'": {},
+		"cat /etc/host* && git add -A": {}, "cat /etc/hostname && git add -A": {}, "cat a.txt && git add -A": {},
+		"git commit -m ';'": {},
+		"git commit -m ''":  {}, "git push origin '*'": {},
 		"git config alias.x '!a b'": {}, "git rm -r 'a*'": {}, "git rebase -x 'a b' main": {}, "git rm *.go": {},
 		"git branch -m 'a b' c": {}, "git commit -m x 'a*'": {},
 	} {

@@ -68,7 +68,8 @@ type toolCall struct {
 	readOnly  bool
 	raw       string
 	arguments
-	script    effects.Script // of shell
+	// simple are the simple commands of shell, with a text in place of a message that is a here-document.
+	simple    []effects.Command
 	workspace workspace
 	// places are the targets of its paths; not nil for tools that work on files here.
 	places  []event.ResolvedPath
