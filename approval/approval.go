@@ -86,6 +86,9 @@ type Judgement struct {
 	// Files identifies the contents of the programs and scripts that the call starts and that other
 	// calls can change; empty for none. An answer after a stop is valid only for the same contents.
 	Files string
+	// Alone, if set, is called when the call starts a process, while no sandboxed call runs: it
+	// returns why the process must not start. Sandboxed processes start after its exit.
+	Alone func() error `json:"-"`
 	// Mode is "plan" in plan mode, else the permission in force; empty if that is not known.
 	Mode string
 	// Review reports that a [Reviewer] can allow the call, about which a person would be asked.

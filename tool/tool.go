@@ -72,6 +72,9 @@ type Call struct {
 	// works on files opens these places, and no others. Nil if the decision was not about
 	// paths, or if there was no decision.
 	Places []event.ResolvedPath
+	// Alone, if set, must hold when the call starts a process: it returns why the process must not
+	// start. No sandboxed process starts before the process has exited.
+	Alone func() error
 	// Permission is the permission mode that the person chose who accepted the plan of the call;
 	// empty for none.
 	Permission string

@@ -137,6 +137,18 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
 	return t
 }
 
+// absent returns the places in writable folders at which nothing exists and which git would run or obey:
+// the user's configurations name them, or links in the repository lead there.
+func (b *sandboxes) absent() []string {
+	git, around := b.repository(b.dir)
+	t := b.obeyed(git, around)
+	for _, git := range b.candidates(git, around) {
+		links := append(quarantine.LinksIn(git.Own), quarantine.LinksIn(git.Common)...)
+		t = t.With(quarantine.Follow(links, quarantine.Places{Folders: b.writable()}))
+	}
+	return t.Absent
+}
+
 // named returns the existing places of what git runs or obeys because the user's configurations
 // name them.
 func (b *sandboxes) named(git repo.Git, around bool) (list []string) {

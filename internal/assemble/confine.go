@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settle-agent/settle/internal/executor"
 	"github.com/settle-agent/settle/internal/policy"
 	"github.com/settle-agent/settle/internal/redact"
 	"github.com/settle-agent/settle/internal/repo/quarantine"
@@ -60,29 +61,30 @@ type confinement struct {
 // guards are the guards of all sandboxes, whose commands can change the same folders.
 type guards struct {
 	mu   sync.Mutex // guards list
-	list []*quarantine.Guard
+	list []*sandboxes
+	executor.Exclusion
 }
 
-func (g *guards) add(guard *quarantine.Guard) {
+func (g *guards) add(b *sandboxes) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.list = append(g.list, guard)
+	g.list = append(g.list, b)
 }
 
 // pointers returns [quarantine.Guard.Pointers] of all guards.
 func (g *guards) pointers() (t quarantine.Targets) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, guard := range g.list {
-		t = t.With(guard.Pointers())
+	for _, b := range g.list {
+		t = t.With(b.repositories.Pointers())
 	}
 	return t
 }
 
-func (g *guards) remove(guard *quarantine.Guard) {
+func (g *guards) remove(b *sandboxes) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.list = slices.DeleteFunc(g.list, func(open *quarantine.Guard) bool { return open == guard })
+	g.list = slices.DeleteFunc(g.list, func(open *sandboxes) bool { return open == b })
 }
 
 // gitRiskTimeout bounds the wait for a look that is under way.
@@ -96,8 +98,12 @@ func (g *guards) risk(paths []string) string {
 	g.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), gitRiskTimeout)
 	defer cancel()
-	for _, guard := range list {
-		if guard.Unsettled(ctx, paths...) {
+	for _, b := range list {
+		at := paths
+		if len(at) > 0 {
+			at = append(slices.Clip(at), b.absent()...)
+		}
+		if b.repositories.Unsettled(ctx, at...) {
 			return "a sandboxed job or MCP server still runs, or settle could not look through all that one left; it may change the repository that git finds here, so that git would run its code outside of the sandbox"
 		}
 	}

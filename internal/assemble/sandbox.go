@@ -330,7 +330,8 @@ func newSandboxes(s sandboxing, c *confinement, marker string) *sandboxes {
 		a.Unjudged = b.unjudged.begin(slices.DeleteFunc(slices.Clone(a.Obeyed), disk.Exists))
 		return a
 	}}
-	c.guards.add(b.repositories.Guard)
+	b.repositories.Exclusion = &c.guards.Exclusion
+	c.guards.add(b)
 	return b
 }
 
@@ -479,7 +480,7 @@ func (b *sandboxes) discard() error {
 	var err error
 	if b.repositories != nil {
 		err = errors.Join(b.repositories.Close(), b.unjudged.end(b.repositories.Judged()))
-		b.guards.remove(b.repositories.Guard)
+		b.guards.remove(b)
 	}
 	if b.private == nil {
 		return err

@@ -64,6 +64,10 @@ type Command struct {
 	// command receives.
 	Sandbox event.Sandbox
 	Secrets event.Secrets
+	// Alone, if set, runs a command outside of the sandbox while no call runs a sandboxed command, and
+	// keeps sandboxed commands from starting until its exit. The command starts only if Alone, which is
+	// called then, returns nil. Other machines ignore it.
+	Alone func() error
 	// Output receives the command's output, as [proc.Spec].Stdout does.
 	Output io.Writer
 }

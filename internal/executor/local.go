@@ -101,7 +101,35 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 		return l.startInSandbox(ctx, c.Call, Confined{c.Sandbox, c.Secrets, dir}, spec)
 	}
 	spec.RealDir = c.Workdir != ""
-	return proc.Start(ctx, spec)
+	if c.Alone == nil || l.Repositories == nil {
+		return proc.Start(ctx, spec)
+	}
+	return l.startAlone(ctx, c.Alone, spec)
+}
+
+// startAlone starts a command that excludes sandboxed commands until its exit.
+func (l *Local) startAlone(ctx context.Context, confirm func() error, spec proc.Spec) (*proc.Process, error) {
+	leave, err := l.Repositories.Exclusion.enterAlone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := confirm(); err != nil {
+		leave()
+		return nil, err
+	}
+	p, err := proc.Start(ctx, spec)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	go func() { // ends with the command, which Close of its keeper awaits
+		select {
+		case <-p.Exited():
+		case <-p.Done(): // it was released
+		}
+		leave()
+	}()
+	return p, nil
 }
 
 // StartProgram starts a sandboxed program without a shell.

@@ -25,6 +25,9 @@ type Repositories struct {
 	*quarantine.Guard
 	// Area returns the paths that a sandboxed command can change.
 	Area func() quarantine.Area
+	// Exclusion, shared by the sandboxes whose commands can change the same folders, keeps sandboxed
+	// commands apart from [Command.Alone]; nil excludes nothing.
+	Exclusion *Exclusion
 }
 
 // sandboxedCall has the parts that watch a sandboxed command. Each can be nil.
@@ -33,6 +36,7 @@ type sandboxedCall struct {
 	guard        *guard
 	repositories *Repositories
 	process      *proc.Process // nil before the start
+	stay         *sandboxedStay
 }
 
 // end is called when all processes of the command have ended.
@@ -46,6 +50,7 @@ func (w sandboxedCall) end() {
 	if w.proxy != nil {
 		w.proxy.Close()
 	}
+	w.stay.leave()
 }
 
 // awaitEnd waits until end has returned, or ctx ends. If processes of the command run on, it returns
@@ -107,7 +112,13 @@ func (l *Local) startInSandbox(
 ) (p *proc.Process, err error) {
 	changed := (*sandbox.ChangedError)(nil)
 	for range maxStarts {
-		if p, err = l.startInSandboxOnce(ctx, call, c, spec); !errors.As(err, &changed) {
+		var stay *sandboxedStay
+		if c.Sandbox == event.Workspace && l.Repositories != nil {
+			if stay, err = l.Repositories.Exclusion.enterSandboxed(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if p, err = l.startInSandboxOnce(ctx, call, c, spec, stay); !errors.As(err, &changed) {
 			break
 		}
 	}
@@ -117,11 +128,12 @@ func (l *Local) startInSandbox(
 // startInSandboxOnce starts a command in its sandbox. It first scans the repositories; the scan
 // counts as part of the call and ends with it (C9).
 func (l *Local) startInSandboxOnce(
-	ctx context.Context, call string, c Confined, spec proc.Spec,
+	ctx context.Context, call string, c Confined, spec proc.Spec, stay *sandboxedStay,
 ) (*proc.Process, error) {
-	w := sandboxedCall{}
+	w := sandboxedCall{stay: stay}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
 		if err := l.Repositories.Enter(ctx, l.Repositories.Area()); err != nil {
+			w.end()
 			return nil, fmt.Errorf("cannot look at the git repositories before the command: %w", err)
 		}
 		w.repositories = l.Repositories
@@ -164,6 +176,11 @@ func (l *Local) startSandboxed(
 		return nil, err
 	}
 	w.process = p
+	if call == "" { // a server or a hook can run for long
+		w.stay.leave()
+	} else {
+		w.stay.leaveWithCall(ctx, p)
+	}
 	l.sandboxed.add(call, w)
 	return p, nil
 }

@@ -65,7 +65,7 @@ func (p *Policy) confine(l layer, c toolCall, verdicts []verdict, j *settle.Judg
 			j.Decision, j.Rule, j.Why = event.Ask, byDefault, clip(strings.Join(reasons, "; "))
 		}
 	}
-	if j.Decision == event.Allow && !confinement.On() && p.confines(l) {
+	if j.Decision != event.Deny && !confinement.On() && p.confines(l) {
 		p.askAboutRisk(c, j)
 		if j.Decision == event.Allow && j.Rule != byApproval {
 			p.askAboutWords(c, verdicts, j)
@@ -186,23 +186,43 @@ func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 	}
 }
 
-// askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed
-// command can change the repository: git would run the hooks that the command makes.
+// askAboutRisk asks about a call that runs git outside the sandbox while a sandboxed command can change
+// the repository: git would run the hooks that the command makes. If none can, git runs alone: no
+// sandboxed command starts before it has exited. A question that names the risk lets it run beside them.
 func (p *Policy) askAboutRisk(c toolCall, j *settle.Judgement) {
-	if p.config.GitRisk == nil {
+	calls := c.gitCalls()
+	if p.config.GitRisk == nil || len(calls) == 0 || c.Outside && !c.sharesAll() && j.Decision == event.Ask {
 		return
 	}
-	calls := c.gitCalls()
 	for _, g := range calls {
 		paths := found(g.dir, c.Command)
 		if entersSubmodules(calls) {
 			paths = nil
 		}
-		if why := p.config.GitRisk(paths); why != "" {
+		why := p.config.GitRisk(paths)
+		switch {
+		case why == "":
+			continue
+		case j.Decision == event.Allow:
 			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
-			return
+		default:
+			j.Why = clip(joinReasons(j.Why, why))
 		}
+		return
 	}
+	before := j.Decision
+	j.Alone = func() error { return p.confirm(c.approval, before) }
+}
+
+// confirm judges a call again when it starts alone, and returns why it must not start.
+func (p *Policy) confirm(a settle.Approval, before event.Permission) error {
+	now := p.Judge(a)
+	if now.Decision == event.Deny || now.Alone == nil ||
+		before == event.Allow && now.Decision != event.Allow {
+		return fmt.Errorf("git was not started: %s. This was not the case when the call was allowed; "+
+			"call it again, and it is decided anew", now.Why)
+	}
+	return nil
 }
 
 // found returns the paths at which git finds its repository from a directory. It returns

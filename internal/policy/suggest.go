@@ -56,7 +56,7 @@ func (c toolCall) needsRule(e effect, v verdict) bool {
 	case v.Permission == event.Allow && v.rule != byDefault:
 		return v.sandbox != event.NoSandbox
 	default:
-		return v.Permission != event.Allow || isGit && g.changes()
+		return v.Permission != event.Allow || !e.known || isGit && g.changes()
 	}
 }
 

@@ -68,6 +68,7 @@ type toolCall struct {
 	readOnly  bool
 	raw       string
 	arguments
+	approval settle.Approval
 	// simple are the simple commands of shell, with a text in place of a message that is a here-document.
 	simple    []effects.Command
 	workspace workspace
@@ -81,7 +82,7 @@ type toolCall struct {
 
 // look determines the effects of a call. An unknown effect is also an effect.
 func (p *Policy) look(a settle.Approval) toolCall {
-	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments}
+	c := toolCall{tool: a.Tool.Name, readOnly: a.Tool.ReadOnly, raw: a.Arguments, approval: a}
 	c.unwrap()
 	if isEditor(c.tool) || isReader(c.tool) {
 		c.places = []event.ResolvedPath{}

@@ -220,7 +220,7 @@ const policyMoved = "changing paths"
 
 // grantOf returns how an allowed call runs.
 func grantOf(j approval.Judgement) turn.Grant {
-	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places}
+	return turn.Grant{Sandbox: j.Sandbox, Secrets: j.Secrets, Places: j.Places, Alone: j.Alone}
 }
 
 // askPerson requests approval of the call, and returns the answer if the call may run.

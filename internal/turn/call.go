@@ -323,6 +323,7 @@ func (c *call) await(ctx context.Context) (g toolReturn, ok bool) {
 			ID: c.item, Session: t.session, Name: c.name, Args: json.RawMessage(c.args), Dir: t.Dir,
 			Progress: c.progressText, Notice: c.notice, Ask: c.fillForm,
 			Sandbox: c.grant.Sandbox, Secrets: c.grant.Secrets, Starts: names, Places: c.grant.Places,
+			Alone:      c.grant.Alone,
 			Permission: c.grant.Permission,
 		})
 		results <- toolReturn{result, err} // never blocks: one result, capacity 1

@@ -103,6 +103,8 @@ type Grant struct {
 	Secrets event.Secrets
 	// Places are as in [tool.Call].
 	Places []event.ResolvedPath
+	// Alone is as in [tool.Call].
+	Alone func() error
 	// Arguments, if set, replace the call's: the person who approved it changed it.
 	Arguments string
 	// Permission is as in [tool.Call].

@@ -76,7 +76,7 @@ func (j *Jobs) launch(ctx context.Context, call tool.Call, a Arguments) (*run, e
 	}
 	c := executor.Command{
 		Script: a.Command, Call: call.ID, Dir: call.Dir, Workdir: a.Workdir, Places: call.Places, Grace: j.config.Grace,
-		Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture,
+		Sandbox: call.Sandbox, Secrets: call.Secrets, Output: r.capture, Alone: call.Alone,
 	}
 	switch {
 	case a.TTY:

@@ -1,0 +1,130 @@
+package executor
+
+import (
+	"context"
+	"sync"
+
+	"github.com/settle-agent/settle/internal/proc"
+)
+
+// Exclusion keeps sandboxed commands apart from commands that run alone outside of the sandbox. The zero
+// value is ready, and nil excludes nothing. It is safe for concurrent use.
+//
+// A command that runs alone waits for the sandboxed commands of calls that have not ended, until the
+// guards of these commands have ended too. It does not wait for jobs and servers. Sandboxed commands
+// that start later wait for its exit.
+type Exclusion struct {
+	mu      sync.Mutex // guards the fields below
+	alone   int        // commands that run alone, or wait for that
+	calls   int        // sandboxed commands of calls that have not ended
+	changed chan struct{}
+}
+
+// change calls f with the lock, until it reports true. It waits for a change in between, until ctx ends.
+func (e *Exclusion) change(ctx context.Context, f func() bool) error {
+	for {
+		e.mu.Lock()
+		if f() {
+			e.notify()
+			e.mu.Unlock()
+			return nil
+		}
+		if e.changed == nil {
+			e.changed = make(chan struct{})
+		}
+		changed := e.changed
+		e.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// notify wakes those who wait. The caller holds the lock.
+func (e *Exclusion) notify() {
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
+	}
+}
+
+// enterSandboxed waits until no command runs alone. An error means that ctx ended first.
+func (e *Exclusion) enterSandboxed(ctx context.Context) (*sandboxedStay, error) {
+	if e == nil {
+		return nil, nil
+	}
+	err := e.change(ctx, func() bool {
+		if e.alone > 0 {
+			return false
+		}
+		e.calls++
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &sandboxedStay{exclusion: e}, nil
+}
+
+// enterAlone waits until the call of no sandboxed command runs. An error means that ctx ended first.
+// Commands that run alone do not exclude each other.
+func (e *Exclusion) enterAlone(ctx context.Context) (leave func(), err error) {
+	if e == nil {
+		return func() {}, nil
+	}
+	leave = sync.OnceFunc(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.alone--
+		e.notify()
+	})
+	e.mu.Lock()
+	e.alone++
+	e.mu.Unlock()
+	if err := e.change(ctx, func() bool { return e.calls == 0 }); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// sandboxedStay is the stay of a sandboxed command; nil without an exclusion.
+type sandboxedStay struct {
+	exclusion *Exclusion
+	once      sync.Once
+}
+
+// leave ends the stay.
+func (s *sandboxedStay) leave() {
+	if s == nil {
+		return
+	}
+	s.once.Do(func() {
+		s.exclusion.mu.Lock()
+		defer s.exclusion.mu.Unlock()
+		s.exclusion.calls--
+		s.exclusion.notify()
+	})
+}
+
+// leaveWithCall ends the stay when the context of the call ends and the command or processes of it
+// run on, as a job. If nothing runs on, the end of the command ends the stay.
+func (s *sandboxedStay) leaveWithCall(ctx context.Context, p *proc.Process) {
+	if s == nil {
+		return
+	}
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-p.Done():
+			return
+		case <-p.Exited():
+			if len(p.Rest()) == 0 { // Done is about to be closed
+				return
+			}
+		default:
+		}
+		s.leave()
+	})
+}
