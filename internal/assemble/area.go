@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,29 @@ func (b *sandboxes) obeyed(git repo.Git, around bool) (t quarantine.Targets) {
 		t = t.With(quarantine.Obeyed(configs, top, b.home, places))
 	})
 	return t
+}
+
+// noteAbsent remembers the absent places before a sandboxed command starts. What exists there by then
+// can be of a command that runs since.
+func (b *sandboxes) noteAbsent() {
+	running := b.repositories.Unsettled(context.Background())
+	absent := b.absent()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if running {
+		absent = append(absent, b.open...)
+	}
+	slices.Sort(absent)
+	b.open = slices.Compact(absent)
+}
+
+// unprotected returns the places at which git would run or obey what a sandboxed command that runs
+// makes there.
+func (b *sandboxes) unprotected() []string {
+	absent := b.absent()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append(absent, b.open...)
 }
 
 // absent returns the places in writable folders at which nothing exists and which git would run or obey:

@@ -101,7 +101,7 @@ func (g *guards) risk(paths []string) string {
 	for _, b := range list {
 		at := paths
 		if len(at) > 0 {
-			at = append(slices.Clip(at), b.absent()...)
+			at = append(slices.Clip(at), b.unprotected()...)
 		}
 		if b.repositories.Unsettled(ctx, at...) {
 			return "a sandboxed job or MCP server still runs, or settle could not look through all that one left; it may change the repository that git finds here, so that git would run its code outside of the sandbox"

@@ -311,6 +311,7 @@ type sandboxes struct {
 
 	mu      sync.Mutex    // guards the fields below, and layers
 	private *disk.Scratch // the session's private directory; nil before its first use
+	open    []string      // see noteAbsent
 	kept    []string      // repositories that no command can change, as of the last area
 }
 
@@ -326,6 +327,7 @@ func (b *sandboxes) found() layers {
 func newSandboxes(s sandboxing, c *confinement, marker string) *sandboxes {
 	b := &sandboxes{sandboxing: s, confinement: c, unjudged: newUnjudged(s.dataDir, s.dir, marker)}
 	b.repositories = &executor.Repositories{Guard: quarantine.New(), Area: func() quarantine.Area {
+		b.noteAbsent()
 		a := b.area()
 		a.Unjudged = b.unjudged.begin(slices.DeleteFunc(slices.Clone(a.Obeyed), disk.Exists))
 		return a
