@@ -26,6 +26,7 @@
 //   - session_socket_unix.go: the socket by which a session finds its executor
 //   - await_port.go: waits until a process accepts connections
 //   - denied.go: finds in output what the sandbox denied
+//   - exclusion.go: keeps sandboxed commands apart from git outside of the sandbox
 //   - guard.go: protects files of a repository while commands run
 //   - shell.go: which shell runs commands
 //

@@ -89,7 +89,8 @@ func TestGitAloneRunsNoHookOfParallelCommand(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "PLANTED")); err == nil {
 		t.Error("git ran the hook of the sandboxed command")
 	}
-	log, err := exec.CommandContext(t.Context(), "git", "-C", filepath.Join(dir, "s"), "log", "--format=%s").CombinedOutput()
+	show := exec.CommandContext(t.Context(), "git", "-C", filepath.Join(dir, "s"), "log", "--format=%s")
+	log, err := show.CombinedOutput()
 	if err != nil || strings.TrimSpace(string(log)) != "x" {
 		t.Errorf("git log: %v: %s", err, log)
 	}

@@ -326,7 +326,8 @@ func (c toolCall) freed(verdicts []verdict, confinement event.Sandbox) (sandbox 
 		case v.Permission != event.Allow || v.rule == byApproval:
 			return "", false
 		case v.rule == byDefault:
-			if i < len(c.effects) && c.effects[i].kind == runs && !(c.effects[i].known && c.sharesCall(c.effects[i].words)) {
+			if i < len(c.effects) && c.effects[i].kind == runs &&
+				!(c.effects[i].known && c.sharesCall(c.effects[i].words)) {
 				sandbox = Stricter(sandbox, confinement)
 			}
 			continue

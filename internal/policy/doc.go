@@ -37,5 +37,6 @@
 //   - script.go: commands that a script can run, for destructive.go
 //   - stamp_linux.go: detects that a folder has changed
 //   - suggest.go: rules that would allow a call
-//   - git_risk.go: options of git that name programs or files, which a rule must name
+//   - git_options.go: known options of git's subcommands (git_options.txt), and their parser
+//   - git_risk.go: other words of git, which a rule must name
 package policy

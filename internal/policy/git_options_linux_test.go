@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ var usageLine = regexp.MustCompile(`^    (?:(-[^-\s,\[])(?:, )?)?(?:(--(?:\[no-\
 func usage(t *testing.T, dir, name string) map[string]byte {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "git", append(strings.Fields(name), "-h")...)
-	c.Dir, c.Env = dir, append(os.Environ(), "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	c.Dir, c.Env = dir, append(os.Environ(), "LC_ALL=C")
 	out, _ := c.CombinedOutput() // its exit code is 129
 	kinds := map[string]byte{}
 	for line := range strings.Lines(string(out)) {
@@ -53,7 +54,9 @@ func TestGitOptionsAgreeWithGit(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	dangerous := regexp.MustCompile(`^--(.*pack|exec|.*file|.*-from|template|strategy|config|repo|reference.*|recurse-submodules|recursive|separate-git-dir|output.*|index-output|import-marks|stdin|ext-diff|textconv|open-files-in-pager|directory|unsafe-paths|remote|tool|extcmd|bundle-uri|contents)$`)
+	dangerous := regexp.MustCompile(`^--(.*pack|exec|.*file|.*-from|template|strategy|config|repo|reference.*|` +
+		`recurse-submodules|recursive|separate-git-dir|output.*|index-output|import-marks|stdin|ext-diff|textconv|` +
+		`open-files-in-pager|directory|unsafe-paths|remote|tool|extcmd|bundle-uri|contents)$`)
 	compared := 0
 	for name, options := range gitOptionTable() {
 		if len(options) == 0 {
@@ -103,7 +106,8 @@ func accepts(t *testing.T, dir, name, option string, kind byte) bool {
 func TestGitOptionParserAgreesWithGit(t *testing.T) {
 	dir := t.TempDir()
 	git := func(words ...string) (string, error) {
-		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@y"}, words...)...)
+		user := []string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@y"}
+		c := exec.CommandContext(t.Context(), "git", append(user, words...)...)
 		c.Env = append(os.Environ(), "LC_ALL=C", "GIT_EDITOR=false")
 		out, err := c.CombinedOutput()
 		return string(out), err
@@ -121,7 +125,7 @@ func TestGitOptionParserAgreesWithGit(t *testing.T) {
 		for _, b := range words {
 			for _, c := range []string{"x", "-m", "-F", "--no-verify"} {
 				list := []string{a, b, c}
-				out, err := git(append([]string{"commit", "--no-gpg-sign", "--allow-empty"}, append(list, "--no-gpg-sign")...)...)
+				out, err := git(slices.Concat([]string{"commit", "--allow-empty"}, list)...)
 				if err != nil {
 					continue
 				}

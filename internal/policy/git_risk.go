@@ -35,7 +35,8 @@ const (
 )
 
 // gitVerbs are subcommands whose first operand decides what they do.
-const gitVerbs = " bisect submodule hook maintenance bundle subtree sparse-checkout worktree notes remote reflog multi-pack-index commit-graph "
+const gitVerbs = " bisect submodule hook maintenance bundle subtree sparse-checkout worktree notes remote " +
+	"reflog multi-pack-index commit-graph "
 
 // risks returns the words that could make git use a program, a file or a repository in a place that
 // commands can change, although a rule for the subcommand does not name them: all words that are not
@@ -64,7 +65,9 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 	a, known := g.arguments()
 	switch {
 	case g.reads:
-		a.operands = slices.DeleteFunc(slices.Clone(g.args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+		a.operands = slices.DeleteFunc(
+			slices.Clone(g.args), func(arg string) bool { return strings.HasPrefix(arg, "-") },
+		)
 	case !known:
 		a.operands = g.args
 		if strings.Contains(gitVerbs, " "+g.name+" ") && len(g.args) > 0 {
@@ -158,7 +161,8 @@ func (p *Policy) isLocal(w workspace, g gitCall, url string) bool {
 
 // remoteLine matches the head of a remote's section, a URL, and any other line with a section.
 var remoteLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:\[remote "([^"\\\]]+)"\]|(\[[a-zA-Z0-9.-]+(?: "[^"\\\]]*")?\])|(?i:(?:push)?url)\s*=\s*(\S+))\s*$`)
+	return regexp.MustCompile(`^\s*(?:\[remote "([^"\\\]]+)"\]|(\[[a-zA-Z0-9.-]+(?: "[^"\\\]]*")?\])|` +
+		`(?i:(?:push)?url)\s*=\s*(\S+))\s*$`)
 })
 
 // readRemotes returns the URLs of the remotes that the repository around a directory configures. ok is
@@ -182,7 +186,8 @@ func readRemotes(dir string) (remotes map[string][]string, ok bool) {
 		line = strings.TrimSuffix(line, "\n")
 		m := remoteLine().FindStringSubmatch(line)
 		switch {
-		case strings.HasSuffix(strings.TrimRight(line, "\r"), `\`), m == nil && strings.HasPrefix(strings.TrimSpace(line), "["):
+		case strings.HasSuffix(strings.TrimRight(line, "\r"), `\`),
+			m == nil && strings.HasPrefix(strings.TrimSpace(line), "["):
 			return nil, false
 		case m == nil:
 		case m[1] != "":
@@ -261,7 +266,9 @@ func (c toolCall) sharesCall(words []effects.Word) bool {
 
 // sharesAll reports whether each command of the call can run beside git, see sharesCall.
 func (c toolCall) sharesAll() bool {
-	return !slices.ContainsFunc(c.simple, func(command effects.Command) bool { return !c.sharesCall(command.Words) })
+	return !slices.ContainsFunc(
+		c.simple, func(command effects.Command) bool { return !c.sharesCall(command.Words) },
+	)
 }
 
 // gitTreeChanges are git's commands that can bring a submodule into the index and then
