@@ -208,6 +208,24 @@ func TestGitByRuleTakesNoOtherCommandOutside(t *testing.T) {
 	}
 }
 
+// An approval for the session is not offered for git with words that could lead to a program, also
+// beside a message that is a here-document, and for other commands beside git.
+func TestGitApprovalForSessionCoversKnownWords(t *testing.T) {
+	dir := newCalmDir(t)
+	message := "git commit -m \"$(cat <<'EOF'\nmsg\nEOF\n)\""
+	for command, once := range map[string]bool{
+		"git commit -m x": false, "git add -A && " + message: false, "cd sub && git add . && git commit -qm x": false,
+		"git push -u origin main": false, "git rebase --onto main x": false,
+		"git rebase -mx ./t.sh HEAD~1": true, "git rebase -x ./t.sh HEAD~1 && " + message: true,
+		"git worktree add ../x": true, "git push later main": true, "cat a.txt; " + message: true,
+		"git rebase --strategy=x/../evil.sh main": true, "git commit -m x <a.txt": true,
+	} {
+		if j := sandboxed(t, dir, command, policy.Mode{}); j.Decision != event.Ask || j.Once != once {
+			t.Errorf("%s: %s, once: %t: %s", command, j.Decision, j.Once, j.Why)
+		}
+	}
+}
+
 // A rule for a git command outside of the sandbox does not allow words that lead git to a
 // program, a file or a repository that commands can make, unless the rule has the word.
 func TestGitByRuleAsksAboutProgramsFilesAndPlaces(t *testing.T) {
