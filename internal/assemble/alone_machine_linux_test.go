@@ -42,7 +42,7 @@ func TestGitByRuleRunsNothingOfParallelCommands(t *testing.T) {
 		{
 			"a hook in an absent folder that the configuration names", "git config core.hooksPath .h", "", true,
 			[]script.Step{
-				script.Turn(shellStep(`while :; do mkdir -p .h; cp "$EVIL" .h/pre-commit; sleep 0.02; done`, "", true)),
+				script.Turn(shellStep(`while mkdir -p .h; do cp "$EVIL" .h/pre-commit; sleep 0.02; done`, "", true)),
 				script.Turn(shellStep("git commit -q --allow-empty -m x", "", false)),
 			},
 		},

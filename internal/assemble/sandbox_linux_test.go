@@ -214,7 +214,11 @@ func TestSandboxOfEachDecision(t *testing.T) {
 		{"a rule asks", "[[rules]]\ntool='shell'\npattern='make'\ndecision='ask'", settle.Ask, nil, "echo $x; make", nil, "ask", event.Workspace},
 		{"a rule denies", "[[rules]]\ntool='shell'\npattern='make'\ndecision='deny'", settle.Ask, nil, "make", nil, "deny", ""},
 		{"a rule allows", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'", settle.Ask, nil, "ls && make", nil, "allow", event.Workspace},
-		{"a rule frees", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "ls && make", nil, "allow", ""},
+		{"a rule frees", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "echo x && make", nil, "allow", ""},
+		{
+			"a rule frees no reader", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil,
+			"cat a.txt && make", nil, "allow", event.Workspace,
+		},
 		{"a rule frees one", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "make && cc", nil, "allow", event.Workspace},
 		{"turned off", "[sandbox]\nuse='off'", settle.Ask, nil, "make", nil, "ask", ""},
 		{"read-only", "[sandbox]\nuse='auto'\nmode='read-only'", settle.Ask, nil, "make", nil, "allow", event.ReadOnly},

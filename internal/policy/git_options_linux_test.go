@@ -13,7 +13,8 @@ import (
 )
 
 // usageLine matches an option in the usage of git, with its short and its long name, and its value.
-var usageLine = regexp.MustCompile(`^    (?:(-[^-\s,\[])(?:, )?)?(?:(--(?:\[no-\])?)([a-z0-9-]+))?(\[=.*|\[<.*| [\[(<{].*)?`)
+var usageLine = regexp.MustCompile(`^    (?:(-[^-\s,\[])(?:, )?)?(?:(--(?:\[no-\])?)([a-z0-9-]+))?` +
+	`(\[=.*|\[<.*| [\[(<{].*)?`)
 
 // usage returns the options that git lists for a subcommand, with their kinds.
 func usage(t *testing.T, dir, name string) map[string]byte {
