@@ -194,6 +194,7 @@ func shellCall(command string, more map[string]any) string {
 
 // The decision about a call, and the sandbox in which it runs.
 func TestSandboxOfEachDecision(t *testing.T) {
+	const freeMake = "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'"
 	can := confines(t)
 	outside := map[string]any{"outside": true}
 	for _, tt := range []struct {
@@ -214,12 +215,9 @@ func TestSandboxOfEachDecision(t *testing.T) {
 		{"a rule asks", "[[rules]]\ntool='shell'\npattern='make'\ndecision='ask'", settle.Ask, nil, "echo $x; make", nil, "ask", event.Workspace},
 		{"a rule denies", "[[rules]]\ntool='shell'\npattern='make'\ndecision='deny'", settle.Ask, nil, "make", nil, "deny", ""},
 		{"a rule allows", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'", settle.Ask, nil, "ls && make", nil, "allow", event.Workspace},
-		{"a rule frees", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "echo x && make", nil, "allow", ""},
-		{
-			"a rule frees no reader", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil,
-			"cat a.txt && make", nil, "allow", event.Workspace,
-		},
-		{"a rule frees one", "[[rules]]\ntool='shell'\npattern='make'\ndecision='allow'\nsandbox='off'", settle.Ask, nil, "make && cc", nil, "allow", event.Workspace},
+		{"a rule frees", freeMake, settle.Ask, nil, "echo x && make", nil, "allow", ""},
+		{"a rule frees no reader", freeMake, settle.Ask, nil, "cat a.txt && make", nil, "allow", event.Workspace},
+		{"a rule frees one", freeMake, settle.Ask, nil, "make && cc", nil, "allow", event.Workspace},
 		{"turned off", "[sandbox]\nuse='off'", settle.Ask, nil, "make", nil, "ask", ""},
 		{"read-only", "[sandbox]\nuse='auto'\nmode='read-only'", settle.Ask, nil, "make", nil, "allow", event.ReadOnly},
 		{"allow", "", settle.Allow, nil, "make", nil, "allow", ""},
