@@ -25,10 +25,10 @@ func (u Usage) Add(v Usage) Usage {
 // Total returns the tokens of input and output together.
 func (u Usage) Total() int64 { return sum(u.Input, u.Output) }
 
-// Within reports whether every count is between 0 and most.
-func (u Usage) Within(most int64) bool {
+// Within reports whether every count is between 0 and limit.
+func (u Usage) Within(limit int64) bool {
 	for _, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning} {
-		if n < 0 || n > most {
+		if n < 0 || n > limit {
 			return false
 		}
 	}

@@ -46,13 +46,13 @@ func (l *Limiter) Join(until time.Time) {
 
 // Wait returns when a request can be sent, or context.Cause(ctx). It waits at most the
 // duration: the provider can ask other sessions to wait again and again.
-func (l *Limiter) Wait(ctx context.Context, most time.Duration) error {
+func (l *Limiter) Wait(ctx context.Context, limit time.Duration) error {
 	for begin := time.Now(); ; {
 		left := l.left()
 		if left <= 0 {
 			return nil
 		}
-		rest := most - time.Since(begin)
+		rest := limit - time.Since(begin)
 		if rest <= 0 {
 			return nil
 		}

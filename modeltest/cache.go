@@ -25,11 +25,11 @@ type digest [sha256.Size]byte
 type cacheEntry struct {
 	written, used time.Time
 	idle          time.Duration // the entry expires after this time without use
-	most          time.Duration // it expires this time after its writing; 0 means never
+	limit         time.Duration // it expires this time after its writing; 0 means never
 }
 
 func (e *cacheEntry) alive(at time.Time) bool {
-	return e != nil && at.Sub(e.used) < e.idle && (e.most == 0 || at.Sub(e.written) < e.most)
+	return e != nil && at.Sub(e.used) < e.idle && (e.limit == 0 || at.Sub(e.written) < e.limit)
 }
 
 // read reports whether the prefix is in the cache, and records its use.
@@ -56,15 +56,15 @@ func (c *caches) write(list []cacheWrite, at time.Time) {
 			e.used, e.idle = at, max(e.idle, w.idle)
 			continue
 		}
-		c.entries[w.digest] = &cacheEntry{written: at, used: at, idle: w.idle, most: w.most}
+		c.entries[w.digest] = &cacheEntry{written: at, used: at, idle: w.idle, limit: w.limit}
 	}
 }
 
 // cacheWrite is a prefix that is in the cache as soon as the response begins.
 type cacheWrite struct {
-	digest     digest
-	idle, most time.Duration
-	anew       bool // an entry is written even if one exists
+	digest      digest
+	idle, limit time.Duration
+	anew        bool // an entry is written even if one exists
 }
 
 // cacheUse is the effect of a request on the caches.

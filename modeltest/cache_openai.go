@@ -83,9 +83,9 @@ func (c *caches) openAI(p *prompt, model string, x *Exchange) *cacheUse {
 	case hasBreakpoints(model):
 		return c.breakpoints(p, &req, x.At)
 	}
-	least, idle, most := int64(leastOfGPT), lifeInMemory, maxInMemory
+	least, idle, limit := int64(leastOfGPT), lifeInMemory, maxInMemory
 	if req.Retention == "24h" || strings.HasPrefix(model, "gpt-5.5") {
-		idle, most = lifeInStorage, lifeInStorage
+		idle, limit = lifeInStorage, lifeInStorage
 	}
 	if version, ok := strings.CutPrefix(model, "gemini-"); ok {
 		least = 4096
@@ -93,7 +93,7 @@ func (c *caches) openAI(p *prompt, model string, x *Exchange) *cacheUse {
 			least = 2048
 		}
 	}
-	return c.steps(p, scope, least, cacheWrite{idle: idle, most: most}, x.At)
+	return c.steps(p, scope, least, cacheWrite{idle: idle, limit: limit}, x.At)
 }
 
 func digestOf(p *prompt) (d digest) {

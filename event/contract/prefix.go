@@ -128,9 +128,9 @@ func (r Request) extends(l *log, before Request) {
 }
 
 func short(s string) string {
-	const most = 300
-	if len(s) <= most {
+	const limit = 300
+	if len(s) <= limit {
 		return s
 	}
-	return fmt.Sprintf("%s… (%d bytes)", s[:most], len(s))
+	return fmt.Sprintf("%s… (%d bytes)", s[:limit], len(s))
 }

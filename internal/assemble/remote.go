@@ -133,11 +133,11 @@ func (o Options) reach(ctx context.Context, env []string) (*remoteTools, error) 
 // error, and then, for a shared executor, with a delay until at least the lease has passed,
 // because the executor can be restarting and no person is there to retry.
 func (r *remoteTools) retry(ctx context.Context, try func(context.Context) error, worthwhile func(error) bool) error {
-	most := reachTimeout
+	limit := reachTimeout
 	if r.shared != nil {
-		most = max(most, r.lease)
+		limit = max(limit, r.lease)
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	delay := maxReachDelay >> reachRetries
 	var last error // more informative than the timeout

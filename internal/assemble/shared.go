@@ -52,8 +52,8 @@ type sharedModel struct {
 
 func newAccount(c config.Choice, k *key) *account {
 	a := &account{key: k, limiter: &model.Limiter{}, models: map[string]*sharedModel{}}
-	if most := c.Provider.MaxConcurrent; most > 0 {
-		a.places = make(chan struct{}, most)
+	if maximum := c.Provider.MaxConcurrent; maximum > 0 {
+		a.places = make(chan struct{}, maximum)
 	}
 	return a
 }

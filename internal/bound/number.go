@@ -19,10 +19,10 @@ func Add[T Integer](a, b T) T {
 	return sum
 }
 
-// Count converts a float to a count between 0 and most. ok reports whether it is such a whole
+// Count converts a float to a count between 0 and limit. ok reports whether it is such a whole
 // number.
-func Count(n float64, most int64) (count int64, ok bool) {
-	if math.IsNaN(n) || n < 0 || n != math.Trunc(n) || n > float64(most) || n >= math.MaxInt64 {
+func Count(n float64, limit int64) (count int64, ok bool) {
+	if math.IsNaN(n) || n < 0 || n != math.Trunc(n) || n > float64(limit) || n >= math.MaxInt64 {
 		return 0, false
 	}
 	return int64(n), true

@@ -28,16 +28,16 @@ func (e *MissingError) Error() string { return fmt.Sprintf("the content %.12s is
 
 // ContentStore stores contents. Several goroutines call its methods.
 type ContentStore struct {
-	dir  string
-	most int64
+	dir   string
+	limit int64
 
 	mu   sync.Mutex // guards the field below, and removals
 	size int64      // of all contents; -1 if unknown
 }
 
-// NewContentStore returns the store in a directory, which need not exist; most bounds its bytes.
-func NewContentStore(dir string, most int64) *ContentStore {
-	return &ContentStore{dir: dir, most: most, size: -1}
+// NewContentStore returns the store in a directory, which need not exist; limit bounds its bytes.
+func NewContentStore(dir string, limit int64) *ContentStore {
+	return &ContentStore{dir: dir, limit: limit, size: -1}
 }
 
 // SessionContents returns the store of a session, in the directory of its commands' outputs.
@@ -84,10 +84,10 @@ func (s *ContentStore) keep(content []byte, replace func(path string, content []
 
 // makeRoom removes the oldest contents until more bytes fit.
 func (s *ContentStore) makeRoom(more int64) error {
-	if more > min(s.most, maxContent) {
+	if more > min(s.limit, maxContent) {
 		return fmt.Errorf("cannot keep what a file contained: it has %d bytes", more)
 	}
-	if s.size >= 0 && s.size+more <= s.most {
+	if s.size >= 0 && s.size+more <= s.limit {
 		return nil
 	}
 	kept, err := s.list()
@@ -100,7 +100,7 @@ func (s *ContentStore) makeRoom(more int64) error {
 	}
 	slices.SortStableFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, one := range kept {
-		if s.size+more <= s.most {
+		if s.size+more <= s.limit {
 			break
 		}
 		if err := os.Remove(filepath.Join(s.dir, one.Name())); err != nil {

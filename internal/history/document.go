@@ -34,13 +34,13 @@ func (w *walk) attach(item *model.Item, in event.Input) (documents []event.Docum
 // documentOmitted returns the reason why the model does not receive the document itself, "" if
 // there is none. It receives so many pages of other documents of the same input.
 func (w *walk) documentOmitted(in event.Input, d event.Document, pages int) string {
-	switch most := w.target.DocumentPages; {
-	case most == 0:
+	switch limit := w.target.DocumentPages; {
+	case limit == 0:
 		return "the model does not take PDFs"
 	case d.Encrypted:
 		return "it is encrypted"
-	case d.Pages > most:
-		return fmt.Sprintf("the model takes PDFs of at most %d pages", most)
+	case d.Pages > limit:
+		return fmt.Sprintf("the model takes PDFs of at most %d pages", limit)
 	case w.refused.omitDocuments[in.ID]:
 		return "the provider refused it"
 	case w.window > 0 && d.Text != "" && (pages+d.Pages)*w.target.pageTokens() > w.room():

@@ -83,13 +83,13 @@ func (w *walk) maxOutput() int {
 	return w.target.MaxOutput
 }
 
-// answer returns the largest answer to a request of so many tokens; most is the model's largest
+// answer returns the largest answer to a request of so many tokens; limit is the model's largest
 // output. 0 means unknown.
-func answer(window, most, tokens int) int {
-	if window == 0 || most == 0 {
-		return most
+func answer(window, limit, tokens int) int {
+	if window == 0 || limit == 0 {
+		return limit
 	}
-	return min(most, max(window-tokens, min(minOutput, window/4), minAnswer))
+	return min(limit, max(window-tokens, min(minOutput, window/4), minAnswer))
 }
 
 // fitOutputs shortens the longest outputs of one response if together they take more than a

@@ -174,4 +174,4 @@ func mode(p event.Permission) string {
 }
 
 // clip returns the beginning of a text that is too long.
-func clip(s string, most int) string { return bound.Clip(s, most) }
+func clip(s string, limit int) string { return bound.Clip(s, limit) }

@@ -120,14 +120,14 @@ func (h *hook) timeout() time.Duration { return TimeoutOf(h.Event, h.Timeout) }
 // TimeoutOf returns the timeout of a hook that is configured with the given timeout; 0 selects
 // the default.
 func TimeoutOf(e event.HookEvent, configured time.Duration) time.Duration {
-	usual, most := DefaultTimeout, MaxTimeout
+	usual, limit := DefaultTimeout, MaxTimeout
 	if e == event.HookSessionEnd {
-		usual, most = endTimeout, maxEndTimeout
+		usual, limit = endTimeout, maxEndTimeout
 	}
 	if configured <= 0 {
 		return usual
 	}
-	return min(configured, most)
+	return min(configured, limit)
 }
 
 // Runner runs a hook's command to its end. When Run returns, no process of the command runs.

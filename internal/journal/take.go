@@ -127,7 +127,7 @@ func isSame(a, b *event.Identity) bool { return a != nil && b != nil && *a == *b
 
 // sessionsOf names the other sessions that the process holds.
 func sessionsOf(p *event.Identity, o Options) (names []string) {
-	const most = 3
+	const limit = 3
 	list, err := List(o.Dir)
 	if err != nil {
 		return nil
@@ -142,7 +142,7 @@ func sessionsOf(p *event.Identity, o Options) (names []string) {
 		if opened := lastOpened(e.Path); opened == nil || !isSame(opened.Process, p) {
 			continue
 		}
-		if len(names) == most {
+		if len(names) == limit {
 			return append(names, "others")
 		}
 		names = append(names, fmt.Sprintf("session %q", e.Session))

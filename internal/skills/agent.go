@@ -351,8 +351,8 @@ func (a *Agent) opencode(h Head) (used []string, err error) {
 		a.Permission = rule
 	}
 	steps, err := count(h, "steps")
-	most, bad := count(h, "maxSteps")
-	a.Budget.Steps = int(max(steps, most))
+	limit, bad := count(h, "maxSteps")
+	a.Budget.Steps = int(max(steps, limit))
 	return []string{"mode", "permission", "steps", "maxSteps", "hidden"}, errors.Join(err, bad)
 }
 

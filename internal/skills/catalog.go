@@ -26,10 +26,10 @@ func Catalog(list []Skill) (section, note string) {
 	if len(offered) == 0 {
 		return "", ""
 	}
-	for _, most := range []int{maxAbout, 512, 256, 128, 64} {
-		lines, cut := catalog(offered, most)
+	for _, limit := range []int{maxAbout, 512, 256, 128, 64} {
+		lines, cut := catalog(offered, limit)
 		if len(lines) <= maxCatalog {
-			if cut > 0 && most < maxAbout {
+			if cut > 0 && limit < maxAbout {
 				note = fmt.Sprintf(
 					"the descriptions of %d skills are cut in the prompt, since there are many: settle skills", cut,
 				)
@@ -46,19 +46,19 @@ func Catalog(list []Skill) (section, note string) {
 }
 
 // catalog writes one line for each skill.
-func catalog(list []Skill, most int) (lines string, cut int) {
+func catalog(list []Skill, limit int) (lines string, cut int) {
 	var b strings.Builder
 	b.WriteString("\n")
 	for _, s := range list {
 		about := s.About
-		if len(about) > most {
-			about, cut = short(about, most)+"…", cut+1
+		if len(about) > limit {
+			about, cut = short(about, limit)+"…", cut+1
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", s.Name, about)
 	}
 	return b.String(), cut
 }
 
-func short(text string, most int) string {
-	return strings.TrimSpace(bound.Head(text, most))
+func short(text string, limit int) string {
+	return strings.TrimSpace(bound.Head(text, limit))
 }

@@ -14,9 +14,9 @@ func Tail(output string) string {
 }
 
 // LastLines returns the last lines of an output that are not empty, at most most.
-func LastLines(output string, most int) []string {
+func LastLines(output string, limit int) []string {
 	lines := shownLines(output)
-	return lines[max(len(lines)-most, 0):]
+	return lines[max(len(lines)-limit, 0):]
 }
 
 // BothEnds returns the first and the last lines of an output that are not empty, at most

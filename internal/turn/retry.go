@@ -204,10 +204,10 @@ func delayJitter(d time.Duration) time.Duration {
 
 // backoff doubles the delay each time, with a jitter of a quarter, so that sessions that
 // failed together do not retry together.
-func backoff(n int, first, most time.Duration) time.Duration {
-	d := most
+func backoff(n int, first, maximum time.Duration) time.Duration {
+	d := maximum
 	if n-1 < 16 {
-		d = min(first<<(n-1), most)
+		d = min(first<<(n-1), maximum)
 	}
-	return min(time.Duration(float64(d)*(0.75+rand.Float64()/2)), most) // jitter is no secret
+	return min(time.Duration(float64(d)*(0.75+rand.Float64()/2)), maximum) // jitter is no secret
 }

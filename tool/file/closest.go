@@ -159,7 +159,7 @@ func nearest(file []line, text []string) (at, size int) {
 
 // commonRun returns the start of the run that has the most lines in common with the text,
 // and their number. Short lines such as "}" do not count.
-func commonRun(file []line, text []string) (at, most int) {
+func commonRun(file []line, text []string) (at, limit int) {
 	if len(file)*len(text) > maxCompare {
 		return 0, 0
 	}
@@ -178,11 +178,11 @@ func commonRun(file []line, text []string) (at, most int) {
 				n++
 			}
 		}
-		if n > most {
-			at, most = from, n
+		if n > limit {
+			at, limit = from, n
 		}
 	}
-	return at, most
+	return at, limit
 }
 
 // similarity is the Dice coefficient of the byte pairs of two strings: 1 for equal strings,

@@ -179,8 +179,8 @@ func (o cellOutput) size(kind string) string {
 func cleanText(s string) string { return strings.ToValidUTF8(ansi.Strip(s), "\uFFFD") }
 
 // cutText cuts a text between characters.
-func cutText(s string, most int) string {
-	return s[:runeBoundary([]byte(s), max(min(most, len(s)-1), 0))] + fmt.Sprintf("… (cut, it has %d bytes)", len(s))
+func cutText(s string, maximum int) string {
+	return s[:runeBoundary([]byte(s), max(min(maximum, len(s)-1), 0))] + fmt.Sprintf("… (cut, it has %d bytes)", len(s))
 }
 
 // endLine writes a text so that it ends with a line break.

@@ -115,9 +115,9 @@ func (f *framer) Write(lines []byte) (int, error) {
 }
 
 // clip cuts a text of the server for an error.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

@@ -9,11 +9,11 @@ import (
 
 // names lists processes for a sentence.
 func names(list []event.Process) string {
-	const most = 5
+	const limit = 5
 	var words []string
 	for i, p := range list {
-		if i == most {
-			words = append(words, fmt.Sprintf("and %d more", len(list)-most))
+		if i == limit {
+			words = append(words, fmt.Sprintf("and %d more", len(list)-limit))
 			break
 		}
 		word := fmt.Sprintf("pid %d", p.PID)

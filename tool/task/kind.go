@@ -78,16 +78,16 @@ const (
 // property returns the property of the tool's schema by which a call chooses a kind.
 func property(kinds []Kind) string {
 	text := "Kind of agent."
-	for most := maxKindAbout; ; most /= 2 {
+	for limit := maxKindAbout; ; limit /= 2 {
 		lines := ""
 		for _, k := range kinds {
-			lines += fmt.Sprintf(" %s: %s", k.Name(), strings.TrimSuffix(bound.Clip(k.About, most), ".")+".")
+			lines += fmt.Sprintf(" %s: %s", k.Name(), strings.TrimSuffix(bound.Clip(k.About, limit), ".")+".")
 		}
 		if len(lines) <= maxKinds {
 			text += lines
 			break
 		}
-		if most < minKindAbout { // the names alone
+		if limit < minKindAbout { // the names alone
 			break
 		}
 	}

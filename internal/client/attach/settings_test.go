@@ -180,7 +180,7 @@ func TestAttachedCompactionEndsWithClient(t *testing.T) {
 }
 
 // A program that embeds settle has chosen for itself, and says so.
-func TestAGuestOfAProgramThatFixesSettings(t *testing.T) {
+func TestSettingsThatProgramOfClientFixes(t *testing.T) {
 	attached := newHosted(t).join(t)
 	for name, err := range map[string]error{
 		"choose": attached.Choose(t.Context(), map[string]string{"effort": "high"}), "tighten": attached.Tighten(t.Context(), "read-only"),

@@ -55,7 +55,7 @@ func Listen(ctx context.Context, a Address) (*Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %q: %w", a.Addr, err)
 	}
-	p.Listener = &bounded{Listener: l, most: cmp.Or(a.Connections, MaxConnections)}
+	p.Listener = &bounded{Listener: l, limit: cmp.Or(a.Connections, MaxConnections)}
 	p.host, _, _ = net.SplitHostPort(a.Addr) // it was resolved
 	if ip := net.ParseIP(p.host); p.host == "" || ip != nil && ip.IsUnspecified() {
 		p.host = "127.0.0.1"
@@ -95,9 +95,9 @@ func (p *Place) URL(name, path string) *url.URL {
 type bounded struct {
 	net.Listener
 
-	most int
-	mu   sync.Mutex // guards now
-	now  int
+	limit int
+	mu    sync.Mutex // guards now
+	now   int
 }
 
 // Accept implements [net.Listener].
@@ -117,7 +117,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 func (b *bounded) enter() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.now >= b.most {
+	if b.now >= b.limit {
 		return false
 	}
 	b.now++

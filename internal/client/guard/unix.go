@@ -36,7 +36,7 @@ func ListenUnix(ctx context.Context, path string) (*Place, error) {
 		return nil, errors.Join(fmt.Errorf("cannot listen on %q: %w", path, err), l.Close())
 	}
 	l = trusting{l}
-	return &Place{Listener: &bounded{Listener: l, most: MaxConnections}, scheme: "http", host: "localhost"}, nil
+	return &Place{Listener: &bounded{Listener: l, limit: MaxConnections}, scheme: "http", host: "localhost"}, nil
 }
 
 // trusting accepts connections of the same user and of root only, and of no sandboxed

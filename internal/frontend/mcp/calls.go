@@ -29,10 +29,10 @@ func keyOf(session string, id jsonrpc.ID) string {
 	return fmt.Sprintf("%s %T %v", session, id.Raw(), id.Raw())
 }
 
-// begin records a request. fresh is false for an id that is in use. If there are most requests
+// begin records a request. fresh is false for an id that is in use. If there are limit requests
 // already, one is nil.
-func (c *calls) begin(session string, id jsonrpc.ID, most int) (one *call, fresh bool) {
-	return c.AddOnce(keyOf(session, id), &request{session: session, id: id}, most)
+func (c *calls) begin(session string, id jsonrpc.ID, limit int) (one *call, fresh bool) {
+	return c.AddOnce(keyOf(session, id), &request{session: session, id: id}, limit)
 }
 
 // cancel records that the client has cancelled a request. Until the request's work has

@@ -205,9 +205,9 @@ func showItem(b *bytes.Buffer, i *event.Item, width int) {
 	}
 }
 
-func head(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + " …"
+func head(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + " …"
 	}
 	return text
 }

@@ -19,7 +19,7 @@ const (
 
 // changeRows returns the rows of changes to files: each line with its number, and
 // differences within a line highlighted.
-func changeRows(changes []toolview.Change, dir string, width, most int, all string) (rows []terminal.Line) {
+func changeRows(changes []toolview.Change, dir string, width, limit int, all string) (rows []terminal.Line) {
 	for _, c := range changes {
 		lines := diffLines(c.Body())
 		name := relative(dir, c.Path)
@@ -31,8 +31,8 @@ func changeRows(changes []toolview.Change, dir string, width, most int, all stri
 			head = fmt.Sprintf("  %s (no change)", terminal.OneLine(name))
 		}
 		rows = append(rows, terminal.Clip(terminal.Plain(head, faint()), width))
-		first, last := shownLines(len(lines), most)
-		most -= first + last
+		first, last := shownLines(len(lines), limit)
+		limit -= first + last
 		for n, l := range lines {
 			switch {
 			case n < first, n >= len(lines)-last:

@@ -372,10 +372,10 @@ func outputRow(line, all string, width int) []terminal.Line {
 
 // outputRows are the first and the last lines of an output, and a row for the lines between them
 // that are left out.
-func outputRows(output string, most int, all string) func(int) []terminal.Line {
-	lines, left, last := terminal.BothEnds(output, most*3/7, most-most*3/7)
+func outputRows(output string, limit int, all string) func(int) []terminal.Line {
+	lines, left, last := terminal.BothEnds(output, limit*3/7, limit-limit*3/7)
 	if left == 1 { // its row has room for it
-		lines, left, last = terminal.BothEnds(output, most+1, 0)
+		lines, left, last = terminal.BothEnds(output, limit+1, 0)
 	}
 	return func(width int) (rows []terminal.Line) {
 		add := func(lines []string) {
@@ -417,9 +417,9 @@ func askedChanges(a *event.Approval, dir string) []toolview.Change {
 // transcript (Ctrl-T) has the lines of a long change that are left out, unless a child
 // agent asks.
 func askedRows(a *event.Approval, changes []toolview.Change, dir, all string) func(int) []terminal.Line {
-	most := maxDiff
+	limit := maxDiff
 	if a.Child != "" {
-		most = everyRow
+		limit = everyRow
 	}
 	var links []string
 	for line := range strings.SplitSeq(a.Text, "\n") {
@@ -428,7 +428,7 @@ func askedRows(a *event.Approval, changes []toolview.Change, dir, all string) fu
 		}
 	}
 	return func(width int) []terminal.Line {
-		rows := changeRows(changes, dir, width, most, all)
+		rows := changeRows(changes, dir, width, limit, all)
 		for _, line := range links {
 			rows = append(rows, askedLine(line, terminal.Style{}, width)...)
 		}

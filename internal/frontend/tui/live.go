@@ -139,8 +139,8 @@ func (u *UI) callRows(width int, now time.Time) (calls []terminal.Line) {
 const everyRow = 1 << 30
 
 // textRows returns the rows of held text and the end of the growing text. It stops soon
-// after most rows.
-func (p *printout) textRows(width, most int) (rows []terminal.Line) {
+// after limit rows.
+func (p *printout) textRows(width, limit int) (rows []terminal.Line) {
 	last, shown := p.last, p.shown > 0
 	add := func(e entry, more []terminal.Line) {
 		if len(more) == 0 {
@@ -154,7 +154,7 @@ func (p *printout) textRows(width, most int) (rows []terminal.Line) {
 	for _, one := range p.pieces {
 		if one.kind != event.ToolCall {
 			for _, e := range one.entries {
-				if len(rows) > most {
+				if len(rows) > limit {
 					return rows
 				}
 				add(e, e.rows(width))

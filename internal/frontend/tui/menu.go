@@ -172,14 +172,14 @@ func (l *list) columns(group string, width int) (widths []int) {
 	for _, w := range widths[1:] {
 		rest += w
 	}
-	most := max(width*3/5, width-rest) // a long label does not push all details out
+	maximum := max(width*3/5, width-rest) // a long label does not push all details out
 	if isTable {
-		most = max(minName, width-rest)
+		maximum = max(minName, width-rest)
 	}
 	if width < minWide && !l.answers {
-		most = width - 2 // the details are below the selected choice
+		maximum = width - 2 // the details are below the selected choice
 	}
-	widths[0] = min(widths[0], most)
+	widths[0] = min(widths[0], maximum)
 	room := width - 2 - widths[0]
 	for n, w := range widths[1:] {
 		if room -= 2; room < w && room < minCut {

@@ -52,9 +52,9 @@ func transcriptSheet(r *markdown.Renderer, s event.State) (sheet sheet) {
 
 // messageSheet is a message, in parts of some blocks each.
 func messageSheet(r *markdown.Renderer, text string) (sheet sheet) {
-	const most = 64
+	const limit = 64
 	first := true
-	for blocks := range slices.Chunk(blocksOf(text), most) {
+	for blocks := range slices.Chunk(blocksOf(text), limit) {
 		begins := first
 		first = false
 		sheet = append(sheet, func(width int) (rows []terminal.Line) {

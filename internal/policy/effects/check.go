@@ -71,7 +71,7 @@ func (e *entry) effects(a arguments, ok, git bool) ([]Effect, string) {
 	switch {
 	case !ok:
 		return nil, " has an option that is not on the list of those that only read"
-	case n < e.least, e.most >= 0 && n+len(a.late) > e.most, (e.most >= 0 || git) &&
+	case n < e.least, e.limit >= 0 && n+len(a.late) > e.limit, (e.limit >= 0 || git) &&
 		slices.ContainsFunc(a.operands, isGlob),
 		each != nil && slices.ContainsFunc(a.operands, func(w Word) bool { return !each.MatchString(w.Text) }):
 		return nil, unknownOperands

@@ -14,11 +14,11 @@ var commands string
 // entry is an accepted form of a command, from commands.txt. Its expressions match words
 // with a zero byte after each, and \x01 before a word with wildcards.
 type entry struct {
-	does        Kind // to its operands
-	least, most int  // number of operands; most is -1 for no limit
-	flags       string
-	options     []string // expressions for an option with its value
-	option      func() *regexp.Regexp
+	does         Kind // to its operands
+	least, limit int  // number of operands; limit is -1 for no limit
+	flags        string
+	options      []string // expressions for an option with its value
+	option       func() *regexp.Regexp
 	// marks has the expressions of the other lines: "first" and "each" match operands, the
 	// rest options.
 	marks map[string]*regexp.Regexp
@@ -56,17 +56,17 @@ var table = sync.OnceValue(func() map[string]*entry {
 
 // newEntry reads the effect of a command and its number of operands: "", "1", "0-1", "1-".
 func newEntry(text string) *entry {
-	e := &entry{marks: map[string]*regexp.Regexp{}, most: -1, options: []string{`[^\s\S]`}}
+	e := &entry{marks: map[string]*regexp.Regexp{}, limit: -1, options: []string{`[^\s\S]`}}
 	e.option = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:` + strings.Join(e.options,
 			"|") + `)\x00`)
 	})
 	does, bounds, bounded := strings.Cut(text, " ")
-	least, most, isRange := strings.Cut(bounds, "-")
+	least, limit, isRange := strings.Cut(bounds, "-")
 	_, _ = fmt.Sscan(least, &e.least)
-	_, _ = fmt.Sscan(most, &e.most)
+	_, _ = fmt.Sscan(limit, &e.limit)
 	if e.does = Kind(does); bounded && !isRange {
-		e.most = e.least
+		e.limit = e.least
 	}
 	return e
 }

@@ -19,7 +19,7 @@ import (
 type watcher struct {
 	fd      int
 	folders map[int32]*folder
-	most    int // bound of watched folders; the user's other programs also need watches
+	limit   int // bound of watched folders; the user's other programs also need watches
 }
 
 // newWatcher returns nil if inotify is not available.
@@ -28,13 +28,13 @@ func newWatcher() *watcher {
 	if err != nil {
 		return nil
 	}
-	most := 4096
+	limit := 4096
 	if data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches"); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {
-			most = n / 2
+			limit = n / 2
 		}
 	}
-	return &watcher{fd: fd, folders: map[int32]*folder{}, most: most}
+	return &watcher{fd: fd, folders: map[int32]*folder{}, limit: limit}
 }
 
 func (w *watcher) close() error {
@@ -60,7 +60,7 @@ func (g *Guard) watched(file *os.File, f *folder) {
 	}
 	wd, err := unix.InotifyAddWatch(w.fd, fmt.Sprintf("/proc/self/fd/%d", file.Fd()),
 		unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
-	if err == nil && len(w.folders) < w.most {
+	if err == nil && len(w.folders) < w.limit {
 		w.folders[int32(wd)] = f // the value comes from the kernel
 		return
 	}

@@ -187,14 +187,14 @@ func columns(rows [][]terminal.Line, room int) []int {
 
 func (p *page) tableRow(row []terminal.Line, widths []int, alignments []alignment) {
 	parts := make([][]terminal.Line, len(widths))
-	most := 1
+	height := 1
 	for i := range widths {
 		if i < len(row) {
 			parts[i] = terminal.Wrap(row[i], widths[i], terminal.Indent{})
-			most = max(most, len(parts[i]))
+			height = max(height, len(parts[i]))
 		}
 	}
-	for n := range most {
+	for n := range height {
 		var line terminal.Line
 		for i, w := range widths {
 			if i > 0 {

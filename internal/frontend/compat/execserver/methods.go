@@ -191,20 +191,20 @@ func (c *conn) readOutput(ctx context.Context, params readParams) (func() (any, 
 	if params.After != nil {
 		after = *params.After
 	}
-	most, wait := logBytes, time.Duration(0)
+	limit, wait := logBytes, time.Duration(0)
 	if params.Bytes != nil && *params.Bytes >= 0 {
-		most = min(most, *params.Bytes)
+		limit = min(limit, *params.Bytes)
 	}
 	if params.Wait != nil && *params.Wait > 0 {
 		wait = min(time.Duration(min(*params.Wait, maxWait.Milliseconds()))*time.Millisecond, maxWait)
 	}
 	limited := params.Bytes != nil
-	first, changed := p.since(after, most)
+	first, changed := p.since(after, limit)
 	if changed == nil || wait == 0 {
 		return func() (any, error) { return result(first, limited), nil }, nil
 	}
 	return func() (any, error) {
-		state, err := p.await(ctx, after, most, wait, changed)
+		state, err := p.await(ctx, after, limit, wait, changed)
 		if err != nil {
 			return nil, err
 		}

@@ -226,7 +226,7 @@ type processState struct {
 // since returns the state of a process and its output after an entry: at most the given
 // bytes, and at least one entry. The channel, which is closed at the next change, is nil if
 // there is something to report.
-func (p *process) since(after uint64, most int) (processState, <-chan struct{}) {
+func (p *process) since(after uint64, maximum int) (processState, <-chan struct{}) {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	after = min(after, p.log.last)
@@ -244,7 +244,7 @@ func (p *process) since(after uint64, most int) (processState, <-chan struct{}) 
 		if e.what != output {
 			continue
 		}
-		if len(r.output) > 0 && bytes+len(e.data) > most {
+		if len(r.output) > 0 && bytes+len(e.data) > maximum {
 			r.next = e.seq
 			break
 		}
@@ -260,7 +260,7 @@ func (p *process) since(after uint64, most int) (processState, <-chan struct{}) 
 
 // await is since, after a change or after the timeout.
 func (p *process) await(
-	ctx context.Context, after uint64, most int, timeout time.Duration, changed <-chan struct{},
+	ctx context.Context, after uint64, maximum int, timeout time.Duration, changed <-chan struct{},
 ) (processState, error) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -268,13 +268,13 @@ func (p *process) await(
 		select {
 		case <-changed:
 		case <-timer.C:
-			state, _ := p.since(after, most)
+			state, _ := p.since(after, maximum)
 			return state, nil
 		case <-ctx.Done():
 			return processState{}, errOver()
 		}
 		var state processState
-		if state, changed = p.since(after, most); changed == nil {
+		if state, changed = p.since(after, maximum); changed == nil {
 			return state, nil
 		}
 	}

@@ -49,7 +49,7 @@ func (c *conn) readDirectory(_ context.Context, params fileParams) (any, error) 
 }
 
 // list returns the entries of a folder. It stops some way after so many entries.
-func (t target) list(most int) ([]fs.DirEntry, error) {
+func (t target) list(limit int) ([]fs.DirEntry, error) {
 	info, err := t.stat()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (t target) list(most int) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer d.Close()
-	return d.Read(most, func() bool { return true })
+	return d.Read(limit, func() bool { return true })
 }
 
 // follow returns the target of an entry, with its description.
