@@ -12,10 +12,11 @@ import (
 //
 // A command that runs alone waits for the sandboxed commands of calls that have not ended, until the
 // guards of these commands have ended too. It does not wait for jobs and servers. Sandboxed commands
-// that start later wait for its exit.
+// that start later wait for its exit, or for the end of its call if it runs on as a job.
 type Exclusion struct {
 	mu      sync.Mutex // guards the fields below
 	alone   int        // commands that run alone, or wait for that
+	running bool       // a command runs alone
 	calls   int        // sandboxed commands of calls that have not ended
 	changed chan struct{}
 }
@@ -68,26 +69,36 @@ func (e *Exclusion) enterSandboxed(ctx context.Context) (*sandboxedStay, error) 
 	return &sandboxedStay{exclusion: e}, nil
 }
 
-// enterAlone waits until the call of no sandboxed command runs. An error means that ctx ended first.
-// Commands that run alone do not exclude each other.
+// enterAlone waits until the call of no sandboxed command and no other command runs. An error means that
+// ctx ended first.
 func (e *Exclusion) enterAlone(ctx context.Context) (leave func(), err error) {
 	if e == nil {
 		return func() {}, nil
 	}
-	leave = sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.alone--
-		e.notify()
-	})
 	e.mu.Lock()
 	e.alone++
 	e.mu.Unlock()
-	if err := e.change(ctx, func() bool { return e.calls == 0 }); err != nil {
-		leave()
+	err = e.change(ctx, func() bool {
+		if e.calls > 0 || e.running {
+			return false
+		}
+		e.running = true
+		return true
+	})
+	if err != nil {
+		e.leaveAlone(false)
 		return nil, err
 	}
-	return leave, nil
+	return sync.OnceFunc(func() { e.leaveAlone(true) }), nil
+}
+
+// leaveAlone ends the stay of a command that runs alone, or its wait.
+func (e *Exclusion) leaveAlone(ran bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.alone--
+	e.running = e.running && !ran
+	e.notify()
 }
 
 // sandboxedStay is the stay of a sandboxed command; nil without an exclusion.

@@ -135,6 +135,37 @@ func TestGitAloneDoesNotWaitForJobs(t *testing.T) {
 	}
 }
 
+// Git that runs on after its call, as a job, lets sandboxed commands start.
+func TestGitAloneThatBecomesJobKeepsNoCommandWaiting(t *testing.T) {
+	if err := proc.Confines(); err != nil {
+		t.Logf("nothing can be confined here: %v", err)
+		return
+	}
+	l, dir := newExclusive(t)
+	ready := newReadyWriter()
+	call, end := context.WithCancel(t.Context())
+	job, err := l.Start(call, Command{
+		Call: "a", Script: "echo ready; read line", Dir: dir, Input: proc.PipeInput, Output: ready,
+		Alone: func() error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ready.seen
+	end()
+	sandboxed, err := l.Start(t.Context(), Command{
+		Call: "b", Script: "true", Dir: dir, Output: &bytes.Buffer{}, Sandbox: event.Workspace,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-sandboxed.Done()
+	if err := job.Write(t.Context(), []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	<-job.Done()
+}
+
 // readyWriter closes seen when a command has written.
 type readyWriter struct{ seen chan struct{} }
 

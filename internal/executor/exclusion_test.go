@@ -89,3 +89,36 @@ func TestExclusionInterruptedAlone(t *testing.T) {
 	}
 	leave()
 }
+
+// Commands that run alone run one after another.
+func TestExclusionKeepsCommandsThatRunAloneApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e Exclusion
+		leave, err := e.enterAlone(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan func(), 1)
+		go func() { // ends when the first command leaves
+			leave, err := e.enterAlone(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			second <- leave
+		}()
+		interrupted, interrupt := context.WithCancel(t.Context())
+		synctest.Wait()
+		if len(second) > 0 {
+			t.Error("two commands run alone at once")
+		}
+		interrupt()
+		if _, err := e.enterAlone(interrupted); err == nil {
+			t.Error("an interrupted call runs alone")
+		}
+		leave()
+		(<-second)()
+		if e.alone != 0 || e.running {
+			t.Errorf("%d commands run alone at the end: %v", e.alone, e.running)
+		}
+	})
+}

@@ -107,7 +107,8 @@ func (l *Local) Start(ctx context.Context, c Command) (*proc.Process, error) {
 	return l.startAlone(ctx, c.Alone, spec)
 }
 
-// startAlone starts a command that excludes sandboxed commands until its exit.
+// startAlone starts a command that excludes sandboxed commands until its exit, or until ctx, the context of
+// its call, ends.
 func (l *Local) startAlone(ctx context.Context, confirm func() error, spec proc.Spec) (*proc.Process, error) {
 	leave, err := l.Repositories.Exclusion.enterAlone(ctx)
 	if err != nil {
@@ -122,7 +123,8 @@ func (l *Local) startAlone(ctx context.Context, confirm func() error, spec proc.
 		leave()
 		return nil, err
 	}
-	go func() { // ends with the command, which Close of its keeper awaits
+	context.AfterFunc(ctx, leave) // it runs on as a job, or is being ended
+	go func() {                   // ends with the command, which Close of its keeper awaits
 		select {
 		case <-p.Exited():
 		case <-p.Done(): // it was released

@@ -194,24 +194,33 @@ func (p *Policy) askAboutRisk(c toolCall, j *settle.Judgement) {
 	if p.config.GitRisk == nil || len(calls) == 0 || c.Outside && !c.sharesAll() && j.Decision == event.Ask {
 		return
 	}
+	switch why := p.gitRisk(c, calls); {
+	case why == "":
+		before := j.Decision
+		j.Alone = func() error { return p.confirm(c.approval, before) }
+	case j.Decision == event.Allow:
+		j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
+	default:
+		j.Why = clip(joinReasons(j.Why, why))
+	}
+}
+
+// gitRisk returns why sandboxed commands could change a repository while git runs there; empty if none
+// can.
+func (p *Policy) gitRisk(c toolCall, calls []gitCall) string {
+	if c.Background || c.YieldMS > 0 || c.Release {
+		return "git can run on as a job, beside sandboxed commands that may change the repository that it finds"
+	}
 	for _, g := range calls {
 		paths := found(g.dir, c.Command)
 		if entersSubmodules(calls) {
 			paths = nil
 		}
-		why := p.config.GitRisk(paths)
-		switch {
-		case why == "":
-			continue
-		case j.Decision == event.Allow:
-			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, why
-		default:
-			j.Why = clip(joinReasons(j.Why, why))
+		if why := p.config.GitRisk(paths); why != "" {
+			return why
 		}
-		return
 	}
-	before := j.Decision
-	j.Alone = func() error { return p.confirm(c.approval, before) }
+	return ""
 }
 
 // confirm judges a call again when it starts alone, and returns why it must not start.

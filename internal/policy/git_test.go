@@ -155,6 +155,15 @@ func TestGitByRuleAsksWhileJobCanChangeRepository(t *testing.T) {
 			t.Errorf("%v: %+v", call, j)
 		}
 	}
+	for _, arguments := range []string{
+		`{"command": "git commit -m x", "background": true}`, `{"command": "git commit -m x", "yield_ms": 700}`,
+	} {
+		a := settle.Approval{Arguments: arguments}
+		a.Tool.Name = "shell"
+		if j := p.Judge(a); j.Decision != event.Ask || !strings.Contains(j.Why, "as a job") || j.Alone != nil {
+			t.Errorf("%s: %+v", arguments, j)
+		}
+	}
 }
 
 // A rule for git outside of the sandbox covers neither programs and files that options name,

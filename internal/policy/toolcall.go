@@ -47,18 +47,19 @@ type effect struct {
 // arguments are the arguments of the known tools; arguments of other tools are read if they
 // have the same name.
 type arguments struct {
-	Command    string `json:"command"`
-	Workdir    string `json:"workdir"`
-	Release    bool   `json:"release"`
-	Background bool   `json:"background"`
-	TTY        bool   `json:"tty"`
-	Outside    bool   `json:"outside"` // of the sandbox
-	Path       string `json:"path"`
-	Pattern    string `json:"pattern"`
-	Input      string `json:"input"`
-	Action     string `json:"action"`
-	Job        string `json:"job"`
-	URL        string `json:"url"`
+	Command    string  `json:"command"`
+	Workdir    string  `json:"workdir"`
+	Release    bool    `json:"release"`
+	Background bool    `json:"background"`
+	YieldMS    float64 `json:"yield_ms"`
+	TTY        bool    `json:"tty"`
+	Outside    bool    `json:"outside"` // of the sandbox
+	Path       string  `json:"path"`
+	Pattern    string  `json:"pattern"`
+	Input      string  `json:"input"`
+	Action     string  `json:"action"`
+	Job        string  `json:"job"`
+	URL        string  `json:"url"`
 }
 
 // toolCall is a call of a tool with its effects.
