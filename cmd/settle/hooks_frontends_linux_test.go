@@ -16,15 +16,15 @@ const hookSettings = `{"hooks": {
 	"SessionStart": [{"hooks": [{"type": "command", "command": "$HOME/hook start"}]}],
 	"PreToolUse": [
 		{"matcher": "Bash", "hooks": [{"type": "command", "command": "$HOME/hook before", "timeout": 25}]},
-		{"matcher": "Read", "hooks": [{"type": "command", "command": "$HOME/hook hang", "timeout": 1}]}],
+		{"matcher": "Read", "hooks": [{"type": "command", "command": "$HOME/hook hang", "timeout": 3}]}],
 	"Stop": [{"hooks": [{"type": "command", "command": "$HOME/hook stop"}]}],
 	"SessionEnd": [{"hooks": [{"type": "command", "command": "$HOME/hook end"}]}]}}`
 
 // hookScript keeps a list of its runs. The format of its answers is in
 // https://code.claude.com/docs/en/hooks.
 const hookScript = `#!/bin/sh
+echo "$1" >> "$HOME/runs" # first: the machine can be busy, and the hook of "hang" has only 3 s
 input=$(cat)
-echo "$1" >> "$HOME/runs"
 case "$1 $input" in
 start*) echo "The password is swordfish.";;
 before*forbidden*) echo "not with me" >&2; exit 2;;
@@ -88,7 +88,7 @@ func TestHooksRunInEveryFrontend(t *testing.T) {
 			}
 			exchanges := s.server.Exchanges()
 			last := string(exchanges[len(exchanges)-1].Body)
-			for _, want := range []string{"The password is swordfish.", "not with me", "say it once more", "it did not end within 1s", "it was killed", "it put out more than"} {
+			for _, want := range []string{"The password is swordfish.", "not with me", "say it once more", "it did not end within 3s", "it was killed", "it put out more than"} {
 				if !strings.Contains(last, want) {
 					t.Errorf("the model was not told %q", want)
 				}
