@@ -51,7 +51,14 @@ type gitArguments struct {
 	verb              string // the first operand, if it selects the options
 	// unknown are words that are no known option.
 	unknown []string
+	// dashed are words like options that are values of options, and late such words after "--". Git
+	// reads the words of most subcommands a second time, with other options.
+	dashed, late []string
 }
+
+// gitReadsOnce are the subcommands that read their words once, so that a word like an option after "--"
+// is a path; of "commit" and "tag", such a value is one as well.
+const gitReadsOnce = " add rm checkout restore commit reset diff log show status blame grep ls-files "
 
 // parseGit reads the arguments of a subcommand with some options. The word after an unknown option
 // can be its value: it counts as unknown as well if it looks like an option.
@@ -59,7 +66,11 @@ func parseGit(kinds map[string]byte, words []string) (a gitArguments) {
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		if word == "--" {
-			a.operands = append(a.operands, words[i+1:]...)
+			for _, word := range words[i+1:] {
+				if a.operands = append(a.operands, word); strings.HasPrefix(word, "-") {
+					a.late = append(a.late, word)
+				}
+			}
 			return a
 		}
 		if len(word) < 2 || word[0] != '-' {
@@ -76,7 +87,9 @@ func parseGit(kinds map[string]byte, words []string) (a gitArguments) {
 		case next && (i+1 == len(words) || words[i+1] == "--"):
 			a.unknown = append(a.unknown, word)
 		case next:
-			i++
+			if i++; strings.HasPrefix(words[i], "-") {
+				a.dashed = append(a.dashed, words[i])
+			}
 		}
 	}
 	return a
@@ -118,8 +131,19 @@ func (g gitCall) arguments() (a gitArguments, ok bool) {
 		return a, false
 	}
 	a = parseGit(kinds, words)
-	a.verb = verb
+	if a.verb = verb; !g.takesPaths() {
+		a.unknown = append(a.unknown, a.late...)
+	}
+	if g.name != "commit" && g.name != "tag" {
+		a.unknown = append(a.unknown, a.dashed...)
+	}
 	return a, true
+}
+
+// takesPaths reports whether git takes each word after "--" as a path.
+func (g gitCall) takesPaths() bool {
+	return strings.Contains(gitReadsOnce, " "+g.name+" ") ||
+		g.name == "stash" && len(g.args) > 0 && g.args[0] == "push"
 }
 
 // has reports whether one of the options is present.

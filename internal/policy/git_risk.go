@@ -58,7 +58,7 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 	add(isInput, g.inputs...)
 	for i, glob := range g.globs {
 		if end := slices.Index(g.args, "--"); !g.reads && strings.ContainsAny(glob[:1], "-*?[") &&
-			(end < 0 || g.globsAt[i] < end) {
+			(end < 0 || g.globsAt[i] < end || !g.takesPaths()) {
 			add("can match a file whose name is an option", glob)
 		}
 	}

@@ -351,6 +351,11 @@ git tag -F a.txt v1
 `},
 		{event.Allow, rules("git *"), `
 git commit -m x
+git commit -m '- x'
+git tag -m '- x' v1
+git checkout -- --x
+git commit -m x -- --x
+git stash push -- --x
 git -C sub commit -m x
 `},
 		{event.Ask, rules("git *"), `
@@ -369,6 +374,19 @@ git cherry-pick --strategy=x/../evil.sh side
 git submodule foreach make
 git clone -u evil x
 git filter-branch x
+git archive --prefix --remote=. --prefix --exec=./evil.sh HEAD
+git archive --prefix --output=/home/x/.profile HEAD
+git remote update -- --no-multiple . --upload-pack=./evil.sh
+git pull -- origin --upload-pack=./evil.sh
+git remote add -f -- --upload-pack=x https://example.invalid/x
+git remote add -f -t --upload-pack=x up https://example.invalid/x
+git cherry-pick -- --output=/home/x/.profile
+git revert -- --output=/home/x/.profile
+git revert -- -*
+git cherry-pick -- *
+git cherry-pick -X --output=/home/x/.profile side
+git bisect skip -- --output=/home/x/.profile
+git rebase -- --exec=./evil.sh
 `},
 	} {
 		for command := range strings.SplitSeq(strings.TrimSpace(c.commands), "\n") {
