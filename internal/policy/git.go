@@ -54,9 +54,11 @@ var gitTable = sync.OnceValue(func() map[string]gitChange {
 
 // gitCall is a command that runs git.
 type gitCall struct {
-	dir     string   // its directory
-	into    string   // the last operand of -C; empty if there is none
-	options []string // before the subcommand, without their operands
+	dir     string // its directory
+	into    string // the last operand of -C; empty if there is none
+	words   []effects.Word
+	head    []string // the words before the subcommand
+	options []string // of head, without their operands
 	name    string   // git's subcommand
 	args    []string
 	globs   []string // words that the shell expands, and their indexes in args; negative before args
@@ -75,23 +77,20 @@ func gitCommand(dir string, words []effects.Word) (g gitCall, ok bool) {
 	for _, w := range words[1:] {
 		list = append(list, w.Text)
 	}
-	g.dir = dir
-	for len(list) > 0 && strings.HasPrefix(list[0], "-") {
-		option := list[0]
-		g.options, list = append(g.options, option), list[1:]
-		if len(list) == 0 {
-			return g, false
-		}
-		switch option {
-		case "-C":
-			g.into = list[0]
-			g.dir, list = filepath.Clean(absolute(g.dir, g.into)), list[1:]
-		case "-c", "--git-dir", "--work-tree", "--namespace", "--config-env":
-			list = list[1:]
-		}
-	}
+	g.dir, g.words = dir, words
+	g.head, list = splitGit(list)
 	if len(list) == 0 {
 		return g, false
+	}
+	for i := 0; i < len(g.head); i++ {
+		option := g.head[i]
+		g.options = append(g.options, option)
+		if gitHeadValue(option) {
+			if i++; option == "-C" {
+				g.into = g.head[i]
+				g.dir = filepath.Clean(absolute(g.dir, g.into))
+			}
+		}
 	}
 	g.name, g.args = list[0], list[1:]
 	for i, w := range words {

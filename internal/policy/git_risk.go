@@ -22,8 +22,11 @@ var elsewhere = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:(?:https?|ssh|git|git\+ssh|ssh\+git)://|[^/:]{2,}:(?:[^:/]|/[^/]|$))`)
 })
 
-// risk is a word of a git command, and its effect.
-type risk struct{ word, what string }
+// risk is a word of a git command, its effect, and the part of the command that has it.
+type risk struct {
+	word, what string
+	part       int
+}
 
 // Effects of words.
 const (
@@ -44,15 +47,15 @@ const gitVerbs = " bisect submodule hook maintenance bundle subtree sparse-check
 func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 	add := func(what string, words ...string) {
 		for _, word := range words {
-			list = append(list, risk{word, what})
+			list = append(list, risk{word: word, what: what})
 		}
 	}
 	if !w.has(g.dir) {
-		add(isOutside, cmp.Or(g.into, g.dir))
+		list = append(list, risk{cmp.Or(g.into, g.dir), isOutside, beforeName})
 	}
 	for _, option := range g.options {
 		if option != "-C" && !strings.Contains(gitGlobals, " "+option+" ") {
-			add(isUnknown, option)
+			list = append(list, risk{option, isUnknown, beforeName})
 		}
 	}
 	add(isInput, g.inputs...)
@@ -73,7 +76,7 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 		if strings.Contains(gitVerbs, " "+g.name+" ") && len(g.args) > 0 {
 			add(runsMore, g.args[0])
 		} else {
-			add(runsMore, g.name)
+			list = append(list, risk{g.name, runsMore, isSubcommand})
 		}
 	default:
 		add(isUnknown, a.unknown...)
@@ -206,7 +209,7 @@ func readRemotes(dir string) (remotes map[string][]string, ok bool) {
 func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgement) {
 	for _, g := range c.gitCalls() {
 		for _, r := range p.risks(c.workspace, g) {
-			if !ruleNames(verdicts, r.word) {
+			if !ruleNames(verdicts, g, r) {
 				j.Decision, j.Rule = event.Ask, bySandbox
 				j.Why = clip(fmt.Sprintf("git would run outside of the sandbox, and %q %s; "+
 					"a rule allows it only if its pattern has this word", r.word, r.what))
@@ -214,20 +217,6 @@ func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgeme
 			}
 		}
 	}
-}
-
-// ruleNames reports whether the rule of a verdict has a word, or the name of an option; or
-// whether it allows all commands.
-func ruleNames(verdicts []verdict, word string) bool {
-	option, _, _ := strings.Cut(word, "=")
-	return slices.ContainsFunc(verdicts, func(v verdict) bool {
-		return v.rule == "rule shell" || v.rule == "rule *" ||
-			slices.ContainsFunc(strings.Fields(v.rule), func(named string) bool {
-				name, _, _ := strings.Cut(named, "=")
-				return !strings.Contains(name, "*") &&
-					(named == word || strings.HasPrefix(option, "-") && name == option)
-			})
-	})
 }
 
 // gitCalls returns the git commands of a call.

@@ -397,18 +397,55 @@ git rebase -- --exec=./evil.sh
 		}
 	}
 	for command, pattern := range map[string]string{
-		"git fetch --upload-pack=x origin":  "git fetch --upload-pack=x *",
-		"git log --output=x":                "git log --output=*",
-		"git push ../b main":                "git push ../b *",
-		"git -C /home/x/b commit -m x":      "git -C /home/x/b *",
-		"git config a.b c":                  "git config *",
-		"git bisect run make":               "git bisect run *",
-		"git rebase -x make main":           "git rebase -x *",
-		"git diff --no-index a.txt main.go": "",
+		"git fetch --upload-pack=x origin":            "git fetch --upload-pack=x *",
+		"git log --output=x":                          "git log --output=*",
+		"git push ../b main":                          "git push ../b *",
+		"git -C /home/x/b commit -m x":                "git -C /home/x/b *",
+		"git config a.b c":                            "git config *",
+		"git bisect run make":                         "git bisect run *",
+		"git rebase -x make main":                     "git rebase -x *",
+		"git rebase -x true main":                     "git rebase -x true *",
+		"git rebase -x 'make check' main":             "git rebase -x make* main",
+		"git -c user.name=bot commit -m x":            "git -c user.name=bot *",
+		"git -c a.b=1 -c c.d=2 log":                   "git -c a.b=1 -c c.d=2 *",
+		"git -c user.name=bot config a.b c":           "git -c * config *",
+		"/usr/bin/git config a.b c":                   "git config *",
+		"git diff --no-index a.txt main.go":           "",
+		"git config a.b c && git rebase -x true main": "git config *, git rebase -x true *",
 	} {
-		if j := sandboxed(t, dir, command, policy.Mode{}, rules(pattern)...); j.Decision != event.Allow ||
-			j.Sandbox.On() {
+		list := rules(strings.Split(pattern, ", ")...)
+		if j := sandboxed(t, dir, command, policy.Mode{}, list...); j.Decision != event.Allow || j.Sandbox.On() {
 			t.Errorf("%s with the rule %q: %+v", command, pattern, j)
+		}
+	}
+}
+
+// A rule allows the words of its pattern once, at their place, with their values.
+func TestGitByRuleAllowsWordsOfPatternOnce(t *testing.T) {
+	dir := newCalmDir(t)
+	for command, patterns := range map[string]string{
+		"git -c user.name=bot -c core.fsmonitor=./evil.sh status": "git -c user.name=bot *",
+		"git rebase -x true -x ./evil.sh HEAD~1":                  "git rebase -x true *",
+		"git rebase --exec=true --exec=./evil.sh HEAD~1":          "git rebase --exec=true *",
+		"git rebase --exec=true --exec ./evil.sh HEAD~1":          "git rebase --exec=true *",
+		"git rebase -x make -x ./evil.sh HEAD~1":                  "git rebase -x *",
+		"git rebase -x ./evil.sh -x true":                         "git rebase * -x true",
+		"git push push HEAD:refs/heads/b":                         "git push *",
+		"git push git HEAD:refs/heads/b":                          "git push *",
+		"git shell -c x":                                          "git *",
+		"git -c core.fsmonitor=./evil.sh rebase -c x":             "git * rebase -c x",
+		"git push ../b x && git pull ../b":                        "git push ../b *, git pull *",
+		"git rebase -x true a && git rebase -x ./evil.sh b":       "git rebase -x true *, git rebase *",
+		"git fetch ../b && git fetch origin ../b":                 "git fetch *, git fetch ../b",
+	} {
+		var rules []config.Rule
+		for pattern := range strings.SplitSeq(patterns, ", ") {
+			rules = append(rules, config.Rule{
+				Tool: "shell", Pattern: pattern, Decision: event.Allow, Sandbox: event.NoSandbox,
+			})
+		}
+		if j := sandboxed(t, dir, command, policy.Mode{}, rules...); j.Decision != event.Ask {
+			t.Errorf("%s with the rules %q: %+v", command, patterns, j)
 		}
 	}
 }
