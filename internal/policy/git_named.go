@@ -11,6 +11,7 @@ const (
 	inArguments  = iota
 	beforeName   // an option before the subcommand, with its value
 	isSubcommand // the subcommand itself
+	inNoWord
 )
 
 // splitGit splits the words after "git" before the subcommand.
@@ -51,7 +52,7 @@ func (g gitCall) isNamed(pattern []string, r risk) bool {
 	switch {
 	case r.part == beforeName:
 		return namesUses(head, g.head, r.word)
-	case len(rest) == 0:
+	case len(rest) == 0, r.part == inNoWord:
 		return false
 	case r.part == isSubcommand:
 		return rest[0] == g.name

@@ -2,7 +2,9 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,6 +37,7 @@ const (
 	isOutside = "is outside of the working directory"
 	isLocal   = "is a place on this machine, whose hooks and configuration git obeys"
 	isInput   = "is a file that git reads"
+	isUnread  = "can lead to a place on this machine"
 )
 
 // gitVerbs are subcommands whose first operand decides what they do.
@@ -83,9 +86,11 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 		if g.name == "remote" && len(a.verb) == 0 {
 			add(isUnknown, a.operands...)
 		}
-		for _, at := range p.localRepositories(w, g, a) {
-			add(isLocal, at)
+		local, ok := p.localRepositories(w, g, a)
+		if !ok {
+			list = append(list, risk{"the configuration of the remotes", isUnread, inNoWord})
 		}
+		add(isLocal, local...)
 	}
 	for _, word := range a.operands {
 		if word != "" && !elsewhere().MatchString(word) && !w.has(absolute(g.dir, word)) {
@@ -103,8 +108,8 @@ func (w workspace) has(path string) bool {
 
 // localRepositories returns the repositories of this machine with which a git command exchanges
 // commits: operands that name neither a host nor a remote of another host, and such remotes if
-// the command names none.
-func (p *Policy) localRepositories(w workspace, g gitCall, a gitArguments) (list []string) {
+// the command names none. ok is false if the configuration of the remotes could lead to another one.
+func (p *Policy) localRepositories(w workspace, g gitCall, a gitArguments) (list []string, ok bool) {
 	operands := a.operands
 	switch g.name + " " + a.verb {
 	case "push ", "pull ", "ls-remote ", "clone ":
@@ -118,14 +123,15 @@ func (p *Policy) localRepositories(w workspace, g gitCall, a gitArguments) (list
 	case "remote update", "remote prune", "remote set-head":
 		operands = nil
 	default:
-		return nil
+		return nil, true
 	}
 	remotes, ok := readRemotes(g.dir)
+	contacts := g.name != "clone" && a.verb != "set-url" && (a.verb != "add" || a.has("-f", "--fetch"))
+	if !ok && contacts {
+		return nil, false
+	}
 	local := func(url string) bool { return p.isLocal(w, g, url) }
 	if len(operands) == 0 && g.name != "clone" {
-		if !ok {
-			return []string{"the configuration of the remotes"}
-		}
 		for name, urls := range remotes {
 			if slices.ContainsFunc(urls, local) {
 				list = append(list, name)
@@ -141,7 +147,7 @@ func (p *Policy) localRepositories(w workspace, g gitCall, a gitArguments) (list
 		}
 		list = append(list, operand)
 	}
-	return list
+	return list, true
 }
 
 // isLocal reports whether a URL names a repository of this machine that commands can change.
@@ -162,14 +168,8 @@ func (p *Policy) isLocal(w workspace, g gitCall, url string) bool {
 	return err != nil || disk.Within(w.real, real) || p.config.Writes(event.Workspace, real)
 }
 
-// remoteLine matches the head of a remote's section, a URL, and any other line with a section.
-var remoteLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:\[remote "([^"\\\]]+)"\]|(\[[a-zA-Z0-9.-]+(?: "[^"\\\]]*")?\])|` +
-		`(?i:(?:push)?url)\s*=\s*(\S+))\s*$`)
-})
-
 // readRemotes returns the URLs of the remotes that the repository around a directory configures. ok is
-// false if the repository or the form of its configuration is unusual.
+// false if the repository or the form of its configuration is unusual, or if git could use other places.
 func readRemotes(dir string) (remotes map[string][]string, ok bool) {
 	real, err := disk.Resolve(dir)
 	if err != nil {
@@ -179,29 +179,19 @@ func readRemotes(dir string) (remotes map[string][]string, ok bool) {
 	if err != nil || git.Top == "" {
 		return nil, false
 	}
-	data, size, err := disk.Read(filepath.Join(git.Common, "config"), maxConfig)
-	if err != nil || size > maxConfig {
-		return nil, false
-	}
-	remotes = map[string][]string{}
-	name := ""
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		m := remoteLine().FindStringSubmatch(line)
-		switch {
-		case strings.HasSuffix(strings.TrimRight(line, "\r"), `\`),
-			m == nil && strings.HasPrefix(strings.TrimSpace(line), "["):
+	config := remoteConfig{urls: map[string][]string{}}
+	for i, path := range []string{
+		filepath.Join(git.Common, "config"), filepath.Join(git.Own, "config.worktree"),
+	} {
+		data, size, err := disk.Read(path, maxConfig)
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || size > maxConfig || config.read(string(data)) != nil {
 			return nil, false
-		case m == nil:
-		case m[1] != "":
-			name = m[1]
-		case m[2] != "":
-			name = ""
-		case name != "":
-			remotes[name] = append(remotes[name], m[3])
 		}
 	}
-	return remotes, true
+	return config.urls, config.complete()
 }
 
 // askAboutWords asks about git outside of the sandbox by a rule, if a word of the command
@@ -211,8 +201,11 @@ func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgeme
 		for _, r := range p.risks(c.workspace, g) {
 			if !ruleNames(verdicts, g, r) {
 				j.Decision, j.Rule = event.Ask, bySandbox
-				j.Why = clip(fmt.Sprintf("git would run outside of the sandbox, and %q %s; "+
-					"a rule allows it only if its pattern has this word", r.word, r.what))
+				only := "a rule allows it only if its pattern has this word"
+				if r.part == inNoWord {
+					only = "only a rule without a pattern allows it"
+				}
+				j.Why = clip(fmt.Sprintf("git would run outside of the sandbox, and %q %s; %s", r.word, r.what, only))
 				return
 			}
 		}

@@ -449,3 +449,84 @@ func TestGitByRuleAllowsWordsOfPatternOnce(t *testing.T) {
 		}
 	}
 }
+
+// Git exchanges commits by a rule only if the repository's configuration has remotes in a usual form, of
+// other machines.
+func TestGitByRuleReadsConfigurationOfRemotes(t *testing.T) {
+	const usual = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n" +
+		"\tlogallrefupdates = true ; a comment\n# a comment\n[extensions]\n\tworktreeConfig\n" +
+		"[remote \"origin\"]\n\turl = https://example.com/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n" +
+		"\tgh-resolved = base\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n" +
+		"\tdescription = \"a \\\"b\\n; c\"\n[user]\n\tname = A B # c\n[submodule \"x\"]\n\tactive = true\n" +
+		"[lfs]\n\trepositoryformatversion = 0\n[lfs \"https://example.com/x.git/info/lfs\"]\n\taccess = basic\n" +
+		"[pull]\n\trebase = true\n[push]\n\tdefault = current\n\tautoSetupRemote = true\n\n"
+	for lines, want := range map[string]settle.Permission{
+		"": event.Allow,
+		"[remote]\npushDefault = origin\n[branch \"x\"]\npushRemote = origin\n":         event.Allow,
+		"[remote \"up\"]\nurl = git@example.com:a/b.git\npushurl = ssh://h.example/x\n": event.Allow,
+		"[branch \"x\"]\n\tremote = https://example.com/a/b.git\n":                      event.Allow,
+		"[remote \"up\"]\nurl = ./my mirror\n":                                          event.Ask,
+		"[remote \"up\"]\nurl = ./mymirror ; x\n":                                       event.Ask,
+		"[remote \"up\"]\nurl = ./mymirror#x\n":                                         event.Ask,
+		"[remote \"up\"]\nurl = \"./mymirror\"\n":                                       event.Ask,
+		"[remote \"up\"]\nurl = ./my\\\nmirror\n":                                       event.Ask,
+		"[remote \"up\"]\nurl = .\\t\n":                                                 event.Ask,
+		"[remote \"up\"] url = ./mymirror\n":                                            event.Ask,
+		"[remote \"up\"] ; x\nurl = ./mymirror\n":                                       event.Ask,
+		"[remote \"u\\p\"]\nurl = ./mymirror\n":                                         event.Ask,
+		"[Remote \"up\"]\nURL = ./mymirror\n":                                           event.Ask,
+		"[remote.up]\nurl = ./mymirror\n":                                               event.Ask,
+		"[remote \"up\"]\nurl\n":                                                        event.Ask,
+		"[remote \"up\"]\nurl = ./mymirror\n":                                           event.Ask,
+		"[remote \"up\"]\nurl = https://example.com/x\nvcs = ext\n":                     event.Ask,
+		"[remote]\npushDefault = ./later\n":                                             event.Ask,
+		"[remote]\npushDefault = later\n":                                               event.Ask,
+		"[remote]\npushDefault = ./my later\n":                                          event.Ask,
+		"[branch \"x\"]\nremote = later\n":                                              event.Ask,
+		"[branch \"x\"]\nremote = .\n":                                                  event.Ask,
+		"[branch \"x\"]\npushRemote = later\n":                                          event.Ask,
+		"[branch \"x\"]\nremote = https://localhost/x\n":                                event.Ask,
+		"[url \"./later/\"]\ninsteadOf = https://example.com/\n":                        event.Ask,
+		"[URL \"./later/\"]\npushInsteadOf = https://example.com/\n":                    event.Ask,
+		"[include]\npath = ../x\n":                                                      event.Ask,
+		"[remotes]\ndefault = ./later\n":                                                event.Ask,
+		"\ufeff[remote \"up\"]\nurl = ./mymirror\n":                                     event.Ask,
+	} {
+		for _, file := range []string{"config", "config.worktree"} {
+			dir := newCalmDir(t)
+			content := map[string]string{"config": usual}
+			content[file] += lines
+			for name, text := range content {
+				if err := os.WriteFile(filepath.Join(dir, ".git", name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rule := config.Rule{Tool: "shell", Pattern: "git *", Decision: event.Allow, Sandbox: event.NoSandbox}
+			j := sandboxed(t, dir, "git push", policy.Mode{}, rule)
+			if j.Decision != want || want == event.Allow && j.Sandbox.On() {
+				t.Errorf("%s with %q: %+v", file, lines, j)
+			}
+		}
+	}
+}
+
+// If the remotes of the configuration are not known, git asks before each exchange of commits.
+func TestGitByRuleAsksIfRemotesAreUnknown(t *testing.T) {
+	dir := newCalmDir(t)
+	text := "[remote \"origin\"]\nurl = https://example.com/x\n[url \"./later/\"]\ninsteadOf = https://example.com/\n"
+	if err := os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rule := config.Rule{Tool: "shell", Pattern: "git *", Decision: event.Allow, Sandbox: event.NoSandbox}
+	for command, want := range map[string]settle.Permission{
+		"git push origin main": event.Ask, "git push https://example.com/x main": event.Ask,
+		"git fetch origin": event.Ask, "git fetch --all": event.Ask, "git pull origin main": event.Ask,
+		"git ls-remote origin": event.Ask, "git remote update": event.Ask, "git remote prune origin": event.Ask,
+		"git remote add -f up https://example.com/y": event.Ask,
+		"git remote add up https://example.com/y":    event.Allow, "git commit -m x": event.Allow,
+	} {
+		if j := sandboxed(t, dir, command, policy.Mode{}, rule); j.Decision != want {
+			t.Errorf("%s: %+v", command, j)
+		}
+	}
+}
