@@ -37,6 +37,7 @@ const (
 	isOutside = "is outside of the working directory"
 	isLocal   = "is a place on this machine, whose hooks and configuration git obeys"
 	isInput   = "is a file that git reads"
+	isNoRef   = "can be a file of the repository other than a reference"
 	isUnread  = "can lead to a place on this machine"
 )
 
@@ -86,6 +87,9 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 		if g.name == "remote" && len(a.verb) == 0 {
 			add(isUnknown, a.operands...)
 		}
+		if len(a.operands) > 1 && (g.name == "symbolic-ref" || g.name == "update-ref") {
+			add(isNoRef, slices.DeleteFunc(slices.Clone(a.operands[:1]), isRef)...)
+		}
 		local, ok := p.localRepositories(w, g, a)
 		if !ok {
 			list = append(list, risk{"the configuration of the remotes", isUnread, inNoWord})
@@ -98,6 +102,12 @@ func (p *Policy) risks(w workspace, g gitCall) (list []risk) {
 		}
 	}
 	return list
+}
+
+// isRef reports whether a name is of HEAD or below refs: git writes a file of any other name as a reference,
+// such as its configuration.
+func isRef(name string) bool {
+	return name == "HEAD" || strings.HasPrefix(name, "refs/") && !strings.Contains(name, "..")
 }
 
 // has reports whether a path is in the working directory, through links too.

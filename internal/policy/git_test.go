@@ -356,6 +356,10 @@ git tag -m '- x' v1
 git checkout -- --x
 git commit -m x -- --x
 git stash push -- --x
+git symbolic-ref HEAD refs/heads/x
+git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main
+git symbolic-ref -d refs/remotes/origin/HEAD
+git update-ref refs/heads/x HEAD
 git -C sub commit -m x
 `},
 		{event.Ask, rules("git *"), `
@@ -387,6 +391,11 @@ git cherry-pick -- *
 git cherry-pick -X --output=/home/x/.profile side
 git bisect skip -- --output=/home/x/.profile
 git rebase -- --exec=./evil.sh
+git symbolic-ref config refs/heads/x
+git symbolic-ref -m x config refs/heads/x
+git symbolic-ref refs/../config refs/heads/x
+git symbolic-ref ./config refs/heads/x
+git update-ref hooks/pre-commit HEAD
 `},
 	} {
 		for command := range strings.SplitSeq(strings.TrimSpace(c.commands), "\n") {
