@@ -20,7 +20,7 @@ type namedFile struct{ word, real string }
 func (c toolCall) changeableFiles() (list []namedFile) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
 	for _, command := range c.simple {
-		dir := filepath.Clean(absolute(at, command.Dir))
+		dir := filepath.Clean(absolute(at, command.Start))
 		if _, isGit := gitCommand(dir, command.Words); isGit {
 			continue
 		}

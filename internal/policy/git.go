@@ -164,7 +164,7 @@ func (p *Policy) failingGit(c toolCall) (names []string) {
 	}
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
 	for _, command := range c.simple {
-		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
+		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Start)), command.Words)
 		if isGit && g.changes() && p.keptGit(c.workspace, g.dir) {
 			names = append(names, "git "+g.name)
 		}
@@ -182,7 +182,7 @@ func (p *Policy) changesGit(c toolCall) (calls []gitCall) {
 	}
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
 	for _, command := range c.simple {
-		dir := filepath.Clean(absolute(at, command.Dir))
+		dir := filepath.Clean(absolute(at, command.Start))
 		g, isGit := gitCommand(dir, command.Words)
 		writes := slices.ContainsFunc(command.Effects, func(e effects.Effect) bool { return e.Kind == effects.Writes })
 		switch {

@@ -226,7 +226,7 @@ func (p *Policy) askAboutWords(c toolCall, verdicts []verdict, j *settle.Judgeme
 func (c toolCall) gitCalls() (list []gitCall) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
 	for _, command := range c.simple {
-		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Dir)), command.Words)
+		g, isGit := gitCommand(filepath.Clean(absolute(at, command.Start)), command.Words)
 		if !isGit {
 			continue
 		}

@@ -539,3 +539,32 @@ func TestGitByRuleAsksIfRemotesAreUnknown(t *testing.T) {
 		}
 	}
 }
+
+// The options -C of git count once: the remotes are those of the repository there, not of one below.
+func TestGitByRuleReadsRepositoryOfDirectory(t *testing.T) {
+	dir := newCalmDir(t)
+	for path, url := range map[string]string{"sub": "./evil", "sub/sub": "https://example.com/x"} {
+		for name, text := range map[string]string{
+			"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "",
+			"config": "[remote \"origin\"]\nurl = " + url + "\n",
+		} {
+			file := filepath.Join(dir, path, ".git", name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rule := config.Rule{Tool: "shell", Pattern: "git *", Decision: event.Allow, Sandbox: event.NoSandbox}
+	for command, want := range map[string]settle.Permission{
+		"git -C sub push": event.Ask, "git --no-pager -C sub push": event.Ask, "cd sub && git push": event.Ask,
+		"git -C sub -C sub push": event.Allow, "git -C sub/sub push": event.Allow,
+		"cd sub && git -C sub push": event.Allow,
+	} {
+		if j := sandboxed(t, dir, command, policy.Mode{}, rule); j.Decision != want {
+			t.Errorf("%s: %+v", command, j)
+		}
+	}
+}

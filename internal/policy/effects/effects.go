@@ -14,6 +14,7 @@ type Command struct {
 	Name    string // one word or more, if the command is known, even if it is not harmless
 	Words   []Word
 	Dir     string // its directory: relative to the start of the script, or absolute
+	Start   string // the directory in which it starts: Dir, but for "git -C"
 	Effects []Effect
 	// Why is the reason why the command is not known to be harmless; Effects then has only
 	// the redirections. Empty if the command has no effect beyond Effects.

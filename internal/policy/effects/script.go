@@ -41,7 +41,7 @@ func Parse(script string) Script {
 
 // newCommand reads a simple command, or returns the reason why the text is none.
 func newCommand(text, dir string) (c Command, why string) {
-	c = Command{Text: text, Dir: dir}
+	c = Command{Text: text, Dir: dir, Start: dir}
 	var redirections []Effect
 	for _, m := range splitCommand().FindAllStringSubmatch(text, -1) {
 		operator := m[1]
