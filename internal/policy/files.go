@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/proc"
@@ -15,26 +17,59 @@ import (
 // namedFile is a regular file that a word of a command names.
 type namedFile struct{ word, real string }
 
-// changeableFiles returns the words of a call, except of git, that name files of the working
-// directory: a program by its path, or a script that a program runs.
+// changeableFiles returns the words of a call that name files of the working directory: a program by
+// its path, or a script that a program runs; of git, see gitFiles.
 func (c toolCall) changeableFiles() (list []namedFile) {
 	at := filepath.Clean(absolute(c.workspace.dir, c.Workdir))
 	for _, command := range c.simple {
-		dir := filepath.Clean(absolute(at, command.Start))
-		if _, isGit := gitCommand(dir, command.Words); isGit {
-			continue
+		dirs, words := []string{filepath.Clean(absolute(at, command.Start))}, []string{}
+		g, isGit := gitCommand(dirs[0], command.Words)
+		switch {
+		case isGit && command.Why == "":
+		case isGit: // git runs programs in the top folder of a work tree, too
+			dirs, words = []string{g.dir, c.workspace.dir}, g.gitFiles()
+		default:
+			for i, word := range command.Words {
+				if i > 0 || strings.Contains(word.Text, "/") {
+					words = append(words, word.Text)
+				}
+			}
 		}
-		for i, word := range command.Words {
-			if i == 0 && !strings.Contains(word.Text, "/") {
-				continue
+		for _, word := range words {
+			for _, dir := range dirs {
+				place, err := c.workspace.locate(absolute(dir, word))
+				if err != nil || !place.inside {
+					continue
+				}
+				if info, err := os.Lstat(place.real); err == nil && info.Mode().IsRegular() {
+					list = append(list, namedFile{word, place.real})
+				}
 			}
-			place, err := c.workspace.locate(absolute(dir, word.Text))
-			if err != nil || !place.inside {
-				continue
+		}
+	}
+	return list
+}
+
+// gitFiles returns the parts of a git command that can name a program, a script or an input: of options
+// before the subcommand and of unknown ones, and all words of "am", "apply" and unknown subcommands.
+func (g gitCall) gitFiles() (list []string) {
+	words := slices.Clone(g.head)
+	a, known := g.arguments()
+	if !known || g.name == "am" || g.name == "apply" {
+		words = append(words, g.args...)
+	} else {
+		for i, word := range g.args {
+			if slices.Contains(a.unknown, word) {
+				words = append(words, g.args[i:min(i+2, len(g.args))]...)
 			}
-			if info, err := os.Lstat(place.real); err == nil && info.Mode().IsRegular() {
-				list = append(list, namedFile{word.Text, place.real})
-			}
+		}
+	}
+	for _, word := range words {
+		list = append(list, strings.FieldsFunc(word, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune(`=!;|&<>()"'`+"`", r)
+		})...)
+		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+			list = append(list, word[2:])
 		}
 	}
 	return list

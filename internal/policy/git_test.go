@@ -568,3 +568,30 @@ func TestGitByRuleReadsRepositoryOfDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A question about git is bound to the content of a script or an input that the command names.
+func TestGitQuestionIsBoundToNamedFiles(t *testing.T) {
+	for command, bound := range map[string]bool{
+		"git rebase -x ./t.sh main": true, "git rebase -x./t.sh main": true, "git rebase -x 'sh t.sh a' main": true,
+		"git rebase --exec=./t.sh main": true, "git rebase --exec ./t.sh main": true, "git bisect run ./t.sh": true,
+		"git -c core.editor=./t.sh commit": true, "git -c alias.x='!./t.sh' x": true, "git submodule foreach ../t.sh": false,
+		"cd sub && git rebase -x ./t.sh main": true, "git -C sub rebase -x ../t.sh main": true,
+		"git commit -F t.sh": true, "git apply t.sh": true, "git am t.sh": true,
+		"git add t.sh": false, "git commit -m t.sh": false, "git commit -- t.sh": false, "git checkout t.sh": false,
+		"git rm --cached t.sh": false, "git push origin main": false, "git mv t.sh u.sh": false, "git log -- t.sh": false,
+	} {
+		dir := newCalmDir(t)
+		path := filepath.Join(dir, "t.sh")
+		var hashes []string
+		for _, content := range []string{"true\n", "evil\n"} {
+			if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			j := sandboxed(t, dir, command, policy.Mode{}, config.Rule{Tool: "shell", Decision: event.Ask})
+			hashes = append(hashes, j.Files)
+		}
+		if changed := hashes[0] != hashes[1]; changed != bound || !bound && hashes[0] != "" {
+			t.Errorf("%s: %q, bound: %t", command, hashes, bound)
+		}
+	}
+}
