@@ -39,4 +39,6 @@
 //   - suggest.go: rules that would allow a call
 //   - git_options.go: known options of git's subcommands (git_options.txt), and their parser
 //   - git_risk.go: other words of git, which a rule must name
+//   - git_named.go: whether a rule names such a word
+//   - git_remotes.go: remotes in a repository's configuration
 package policy
