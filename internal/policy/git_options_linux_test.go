@@ -146,3 +146,27 @@ func TestGitOptionParserAgreesWithGit(t *testing.T) {
 		t.Errorf("only %d commands read the file", read)
 	}
 }
+
+// The remotes of a clone that git made and configured are known.
+func TestRemotesOfCloneAreKnown(t *testing.T) {
+	dir := t.TempDir()
+	clone := dir + "/clone"
+	for _, words := range []string{
+		"init -q -b main from", "-C from -c user.name=x -c user.email=x@y commit -q --allow-empty -m x",
+		"clone -q from clone", "-C clone remote set-url origin https://example.com/x.git",
+		"-C clone remote add up git@example.com:a/b.git", "-C clone config pull.rebase true",
+		"-C clone config push.autoSetupRemote true", "-C clone config user.name A;B", "-C clone switch -q -c y",
+		"-C clone config branch.y.remote up", "-C clone sparse-checkout init", "-C clone remote set-head origin main",
+	} {
+		c := exec.CommandContext(t.Context(), "git", strings.Fields(words)...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v: %s", words, err, out)
+		}
+	}
+	remotes, ok := readRemotes(clone)
+	if !ok || !slices.Equal(remotes["origin"], []string{"https://example.com/x.git"}) ||
+		!slices.Equal(remotes["up"], []string{"git@example.com:a/b.git"}) || len(remotes) != 2 {
+		t.Errorf("%q, known: %t", remotes, ok)
+	}
+}
