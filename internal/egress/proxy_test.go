@@ -272,7 +272,7 @@ func TestBounds(t *testing.T) {
 			"no known methods": func(c net.Conn) { _, _ = c.Write([]byte{5, 1, 0}) },
 		} {
 			ours, theirs := net.Pipe()
-			g.Serve(&single{conn: theirs, done: g.ctx.Done()})
+			g.Serve(&single{conn: served, done: g.ctx.Done()})
 			began := time.Now()
 			go speak(ours)
 			_, _ = io.Copy(io.Discard, ours) // until it is cut
@@ -311,8 +311,8 @@ func TestIdleTunnel(t *testing.T) {
 			Connect: func(context.Context, netip.AddrPort) (net.Conn, error) { return theirs, nil },
 		})
 		defer g.Close()
-		ours, theirs := net.Pipe()
-		g.Serve(&single{conn: theirs, done: g.ctx.Done()})
+		ours, served := net.Pipe()
+		g.Serve(&single{conn: served, done: g.ctx.Done()})
 		if err := ask(ours, url.UserPassword(proxyUser, g.secret), Target{"good.test", 443}); err != nil {
 			t.Fatal(err)
 		}
