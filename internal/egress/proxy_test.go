@@ -272,7 +272,7 @@ func TestBounds(t *testing.T) {
 			"no known methods": func(c net.Conn) { _, _ = c.Write([]byte{5, 1, 0}) },
 		} {
 			ours, theirs := net.Pipe()
-			g.Serve(&single{conn: served, done: g.ctx.Done()})
+			g.Serve(&single{conn: theirs, done: g.ctx.Done()})
 			began := time.Now()
 			go speak(ours)
 			_, _ = io.Copy(io.Discard, ours) // until it is cut
