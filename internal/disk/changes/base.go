@@ -29,6 +29,7 @@ type base struct {
 	logged map[string]*entry // the tree according to the log
 	skips  map[string]bool   // its skipped entries; nil if the log is new
 	ended  []endedCall       // the last calls that ended, which a new log repeats
+	stale  []string          // earlier files, which are complete until the new log is
 }
 
 // span is the place of a content in the pack.
@@ -134,7 +135,7 @@ func (b *base) keepOnly(t *tree) error {
 }
 
 // rewrite copies the contents in use to new files. The log of the new files is written by the
-// next record.
+// next record, which removes the earlier files.
 func (b *base) rewrite() error {
 	old, oldLog, oldNames := b.pack, b.log, []string{b.path(packName), b.path(logName)}
 	places := b.at
@@ -151,11 +152,8 @@ func (b *base) rewrite() error {
 		}
 		failed = errors.Join(failed, err)
 	}
-	failed = errors.Join(failed, old.Close(), oldLog.Close())
-	for _, name := range oldNames {
-		failed = errors.Join(failed, os.Remove(name))
-	}
-	return failed
+	b.stale = append(b.stale, oldNames...)
+	return errors.Join(failed, old.Close(), oldLog.Close())
 }
 
 // touch sets the time of the log, as a sign that settle was alive.
@@ -186,7 +184,7 @@ type endedCall struct {
 	Record Record `json:"record"`
 }
 
-// end logs the end of a call; record is nil if it has an intent.
+// end logs the end of a call, without a flush; record is nil if it has an intent.
 func (b *base) end(c opened, record *Record) {
 	l := line{End: c.Call}
 	if record != nil {
@@ -194,7 +192,6 @@ func (b *base) end(c opened, record *Record) {
 		b.ended = append(b.ended[max(0, len(b.ended)+1-maxEnded):], *l.Ended)
 	}
 	b.write(l)
-	_ = b.out.Flush() // without it, the call's changes are unknown after a kill
 }
 
 // opened is a call that began. Arguments is the hash of its arguments.

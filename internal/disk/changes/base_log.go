@@ -3,6 +3,7 @@ package changes
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,7 +45,12 @@ func (b *base) record(t *tree, active []opened) error {
 		b.write(line{Skipped: append([]string{}, slices.Sorted(maps.Keys(t.skipped))...)})
 		b.skips = t.skipped
 	}
-	return b.out.Flush()
+	err := b.out.Flush()
+	for _, name := range b.stale {
+		err = errors.Join(err, os.Remove(name))
+	}
+	b.stale = nil
+	return err
 }
 
 // leftover is the base of a host that was killed.
@@ -65,23 +71,36 @@ func readBase(dir string) (*leftover, error) {
 	if err != nil || len(all) == 0 {
 		return nil, nil // there is none
 	}
-	number := 0
+	var numbers []int
 	for _, e := range all {
 		if n, err := strconv.Atoi(strings.TrimPrefix(e.Name(), logName)); err == nil {
-			number = max(number, n)
+			numbers = append(numbers, n)
 		}
 	}
+	slices.Sort(numbers)
+	for _, number := range slices.Backward(numbers) {
+		l, isComplete, err := readLog(dir, number)
+		if err != nil || isComplete || number == numbers[0] {
+			return l, err
+		}
+	}
+	return nil, errors.New("the copies of the tree have no log")
+}
+
+// readLog reads the log of that number. A log that settle did not finish is not complete: the one before it
+// has all that is known.
+func readLog(dir string, number int) (l *leftover, isComplete bool, err error) {
 	name := filepath.Join(dir, logName+strconv.Itoa(number))
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	l := &leftover{
+	l = &leftover{
 		tree: &tree{entries: map[string]*entry{}, skipped: map[string]bool{}}, alive: info.ModTime(),
 		copies: copies{map[string]span{}, filepath.Join(dir, packName+strconv.Itoa(number))},
 	}
@@ -91,9 +110,10 @@ func readBase(dir string) (*leftover, error) {
 		var one line
 		if json.Unmarshal(lines.Bytes(), &one) == nil { // a torn last line
 			l.add(one)
+			isComplete = isComplete || one.Skipped != nil // the last line of a new log
 		}
 	}
-	return l, lines.Err()
+	return l, isComplete, lines.Err()
 }
 
 func (l *leftover) add(one line) {

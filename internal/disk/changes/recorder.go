@@ -230,10 +230,12 @@ func intend(store *disk.ContentStore, c opened, record Record) {
 func (r *Recorder) remove(c *Call, record *Record) {
 	r.active = slices.DeleteFunc(r.active, func(one *Call) bool { return one == c })
 	if r.base != nil {
+		r.base.end(c.opened, record) // before the tree, which has the call's changes
 		if r.tree != nil {
 			_ = r.base.record(r.tree, r.opened()) // as in Begin
+		} else {
+			_ = r.base.out.Flush() // as in Begin
 		}
-		r.base.end(c.opened, record)
 	}
 	if len(r.active) == 0 && r.alive != nil {
 		close(r.alive)

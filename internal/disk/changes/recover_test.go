@@ -169,3 +169,38 @@ func (f *fixture) path() string {
 	}
 	return path
 }
+
+// Wherever a kill cuts the log after a call, a change of the call is in its record or still to be found by a
+// comparison with the logged tree.
+func TestCutLogLosesNoChange(t *testing.T) {
+	f := newFixture(t, Limits{}, map[string]string{"a": "1"})
+	one := f.Begin(t.Context(), "c1", nil)
+	two := f.Begin(t.Context(), "c2", nil)
+	name := f.base.path(logName)
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put("a", "22")
+	f.End(t.Context(), one)
+	log, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := len(before); n <= len(log); n++ {
+		dir := t.TempDir()
+		for path, content := range map[string][]byte{logName + "1": log[:n], logName + "2": nil} {
+			if err := os.WriteFile(filepath.Join(dir, path), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := readBase(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := l.tree.entries["a"]; len(l.ended) == 0 && (e == nil || e.SHA256 != disk.Sum([]byte("1"))) {
+			t.Errorf("the change is lost after %d bytes of %d:\n%s", n, len(log), log[:n])
+		}
+	}
+	f.End(t.Context(), two)
+}

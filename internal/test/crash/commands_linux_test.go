@@ -150,6 +150,15 @@ func (t tree) without(paths []string) tree {
 	return out
 }
 
+// rewindOnce rewinds the session to before its first input. It returns the copy, and what settle said.
+func (v *victim) rewindOnce() (copied, said string, err error) {
+	cmd := v.command("rewind", "s", "1", "--yes")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	raw, err := cmd.Output()
+	return string(raw), stderr.String(), err
+}
+
 // rewind rewinds the session to before its first input, whose tree was start, and undoes
 // that. It returns how many paths the rewind kept.
 func (v *victim) rewind(start tree) (kept int, err error) {
@@ -157,15 +166,16 @@ func (v *victim) rewind(start tree) (kept int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	cmd := v.command("rewind", "s", "1", "--yes")
-	var said strings.Builder
-	cmd.Stderr = &said
-	copied, err := cmd.Output()
+	copied, said, err := v.rewindOnce()
+	for from := time.Now(); err != nil && strings.Contains(said, "a turn of session") && time.Since(from) < patience; {
+		// A process that the killed one was starting has its lock until it has replaced its program.
+		copied, said, err = v.rewindOnce()
+	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot rewind: %w\n%s", err, said.String())
+		return 0, fmt.Errorf("cannot rewind: %w\n%s", err, said)
 	}
 	var paths []string
-	for _, m := range afterKill.FindAllStringSubmatch(said.String(), -1) {
+	for _, m := range afterKill.FindAllStringSubmatch(said, -1) {
 		paths = append(paths, m[1])
 	}
 	now, err := treeOf(v.work)
@@ -173,9 +183,9 @@ func (v *victim) rewind(start tree) (kept int, err error) {
 		return 0, err
 	}
 	if diff := cmp.Diff(start.without(paths), now.without(paths)); diff != "" {
-		return 0, fmt.Errorf("the rewind did not restore the tree (-start +now):\n%s\n%s", diff, said.String())
+		return 0, fmt.Errorf("the rewind did not restore the tree (-start +now):\n%s\n%s", diff, said)
 	}
-	if _, err := v.says("sessions", "check", "s", strings.TrimSpace(string(copied))); err != nil {
+	if _, err := v.says("sessions", "check", "s", strings.TrimSpace(copied)); err != nil {
 		return 0, err
 	}
 	if cmp.Equal(left, now) { // there was nothing to restore
@@ -188,7 +198,7 @@ func (v *victim) rewind(start tree) (kept int, err error) {
 		return 0, err
 	}
 	if diff := cmp.Diff(left, now); diff != "" {
-		return 0, fmt.Errorf("the undo did not bring back the tree (-left +now):\n%s\n%s", diff, said.String())
+		return 0, fmt.Errorf("the undo did not bring back the tree (-left +now):\n%s\n%s", diff, said)
 	}
 	return len(paths), nil
 }
