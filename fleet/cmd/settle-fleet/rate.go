@@ -35,7 +35,7 @@ func newRateSet(d *database) *cobra.Command {
 		Long:  "Set how much workers may ask of a provider with each key. PROVIDER is its name in\nthe configuration, such as openai. It counts at once; what no flag says stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !isAmount(l.Requests) || !isAmount(l.Tokens) {
-				return errors.New("a limit must not be negative; the limits are as they were")
+				return errors.New("a limit must be a number that is not negative; the limits are as they were")
 			}
 			if err := fleet.CheckName("provider", args[0]); err != nil {
 				return err

@@ -81,7 +81,7 @@ func newSubmit(d *database) *cobra.Command {
 				return errors.New("--budget-tokens and --budget-usd bound a batch: name it with --batch")
 			}
 			if f.budget.Tokens < 0 || !isAmount(f.budget.USD) {
-				return errors.New("--budget-tokens and --budget-usd must not be negative")
+				return errors.New("--budget-tokens and --budget-usd must be numbers that are not negative")
 			}
 			if hasBudget {
 				if err := fleet.CheckName("batch", f.task.Batch); err != nil {

@@ -144,15 +144,15 @@ func TestWrongNumbersAndNames(t *testing.T) {
 	homeAlone(t)
 	must(t, "", "migrate")
 	for line, says := range map[string]string{
-		"rate set chat --requests NaN":               "a limit must be a number",
-		"rate set chat --tokens Inf":                 "a limit must be a number",
+		"rate set chat --requests NaN":               "a number that is not negative",
+		"rate set chat --tokens Inf":                 "a number that is not negative",
 		"rate set ":                                  "the provider has no name",
 		"rate bogus":                                 `unknown command "bogus"`,
 		"tenant bogus":                               `unknown command "bogus"`,
 		"tenant set ":                                "the tenant has no name",
 		"tenant set x --weight NaN":                  "--weight must be a number",
-		"submit --batch b --budget-usd NaN hi":       "must not be negative",
-		"submit --batch b --budget-usd Inf hi":       "must not be negative",
+		"submit --batch b --budget-usd NaN hi":       "that are not negative",
+		"submit --batch b --budget-usd Inf hi":       "that are not negative",
 		"submit --batch \u00a0 --budget-tokens 1 hi": "does not print",
 		"submit --timeout NaN hi":                    "the limit of NaN seconds",
 		"submit --timeout 1e-10 hi":                  "the limit of 1e-10 seconds",
