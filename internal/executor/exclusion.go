@@ -3,8 +3,6 @@ package executor
 import (
 	"context"
 	"sync"
-
-	"github.com/settle-agent/settle/internal/proc"
 )
 
 // Exclusion keeps sandboxed commands apart from commands that run alone outside of the sandbox. The zero
@@ -52,11 +50,11 @@ func (e *Exclusion) notify() {
 }
 
 // enterSandboxed waits until no command runs alone. An error means that ctx ended first.
-func (e *Exclusion) enterSandboxed(ctx context.Context) (*sandboxedStay, error) {
+func (e *Exclusion) enterSandboxed(ctx context.Context) (leave func(), err error) {
 	if e == nil {
-		return nil, nil
+		return func() {}, nil
 	}
-	err := e.change(ctx, func() bool {
+	err = e.change(ctx, func() bool {
 		if e.alone > 0 {
 			return false
 		}
@@ -66,7 +64,12 @@ func (e *Exclusion) enterSandboxed(ctx context.Context) (*sandboxedStay, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &sandboxedStay{exclusion: e}, nil
+	return sync.OnceFunc(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.calls--
+		e.notify()
+	}), nil
 }
 
 // enterAlone waits until the call of no sandboxed command and no other command runs. An error means that
@@ -99,43 +102,4 @@ func (e *Exclusion) leaveAlone(ran bool) {
 	e.alone--
 	e.running = e.running && !ran
 	e.notify()
-}
-
-// sandboxedStay is the stay of a sandboxed command; nil without an exclusion.
-type sandboxedStay struct {
-	exclusion *Exclusion
-	once      sync.Once
-}
-
-// leave ends the stay.
-func (s *sandboxedStay) leave() {
-	if s == nil {
-		return
-	}
-	s.once.Do(func() {
-		s.exclusion.mu.Lock()
-		defer s.exclusion.mu.Unlock()
-		s.exclusion.calls--
-		s.exclusion.notify()
-	})
-}
-
-// leaveWithCall ends the stay when the context of the call ends and the command or processes of it
-// run on, as a job. If nothing runs on, the end of the command ends the stay.
-func (s *sandboxedStay) leaveWithCall(ctx context.Context, p *proc.Process) {
-	if s == nil {
-		return
-	}
-	context.AfterFunc(ctx, func() {
-		select {
-		case <-p.Done():
-			return
-		case <-p.Exited():
-			if len(p.Rest()) == 0 { // Done is about to be closed
-				return
-			}
-		default:
-		}
-		s.leave()
-	})
 }

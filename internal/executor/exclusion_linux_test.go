@@ -48,15 +48,7 @@ func TestGitAloneRunsNoHookOfParallelCommand(t *testing.T) {
 		return
 	}
 	l, dir := newExclusive(t)
-	ready := newReadyWriter()
-	call, end := context.WithCancel(t.Context())
-	sandboxed, err := l.Start(call, Command{
-		Call: "a", Script: plantHook, Dir: dir, Input: proc.PipeInput, Output: ready, Sandbox: event.Workspace,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-ready.seen
+	sandboxed, end := startWaiting(t, l, Command{Script: plantHook, Dir: dir, Sandbox: event.Workspace})
 	var out bytes.Buffer
 	confirmed := make(chan bool, 1)
 	started := make(chan *proc.Process, 1)
@@ -103,18 +95,10 @@ func TestGitAloneDoesNotWaitForJobs(t *testing.T) {
 		return
 	}
 	l, dir := newExclusive(t)
-	ready := newReadyWriter()
-	call, end := context.WithCancel(t.Context())
-	job, err := l.Start(call, Command{
-		Call: "a", Script: plantHook, Dir: dir, Input: proc.PipeInput, Output: ready, Sandbox: event.Workspace,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-ready.seen
+	job, end := startWaiting(t, l, Command{Script: plantHook, Dir: dir, Sandbox: event.Workspace})
 	end() // the call has returned, and the command runs on
 	refusal := errors.New("a job runs")
-	_, err = l.Start(t.Context(), Command{
+	_, err := l.Start(t.Context(), Command{
 		Call: "b", Dir: dir, Output: &bytes.Buffer{}, Script: "git -C s commit -q --allow-empty -m x",
 		Alone: func() error {
 			if l.Repositories.Unsettled(t.Context()) {
@@ -142,16 +126,9 @@ func TestGitAloneThatBecomesJobKeepsNoCommandWaiting(t *testing.T) {
 		return
 	}
 	l, dir := newExclusive(t)
-	ready := newReadyWriter()
-	call, end := context.WithCancel(t.Context())
-	job, err := l.Start(call, Command{
-		Call: "a", Script: "echo ready; read line", Dir: dir, Input: proc.PipeInput, Output: ready,
-		Alone: func() error { return nil },
+	job, end := startWaiting(t, l, Command{
+		Script: "echo ready; read line", Dir: dir, Alone: func() error { return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-ready.seen
 	end()
 	sandboxed, err := l.Start(t.Context(), Command{
 		Call: "b", Script: "true", Dir: dir, Output: &bytes.Buffer{}, Sandbox: event.Workspace,
@@ -164,6 +141,21 @@ func TestGitAloneThatBecomesJobKeepsNoCommandWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-job.Done()
+}
+
+// startWaiting starts a command that prints "ready" and then waits for its input. end ends the context of
+// its call.
+func startWaiting(t *testing.T, l *Local, c Command) (p *proc.Process, end func()) {
+	t.Helper()
+	ready := newReadyWriter()
+	call, end := context.WithCancel(t.Context())
+	c.Call, c.Input, c.Output = "a", proc.PipeInput, ready
+	p, err := l.Start(call, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ready.seen
+	return p, end
 }
 
 // readyWriter closes seen when a command has written.

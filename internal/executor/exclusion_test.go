@@ -28,13 +28,13 @@ func TestExclusionKeepsSandboxedCommandsApart(t *testing.T) {
 		if len(alone) > 0 {
 			t.Error("a command runs alone beside a sandboxed one")
 		}
-		entered := make(chan *sandboxedStay, 1)
+		entered := make(chan func(), 1)
 		go func() { // ends when no command runs alone
-			stay, err := e.enterSandboxed(t.Context())
+			leave, err := e.enterSandboxed(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
-			entered <- stay
+			entered <- leave
 		}()
 		synctest.Wait()
 		interrupted, interrupt := context.WithCancelCause(t.Context())
@@ -49,8 +49,8 @@ func TestExclusionKeepsSandboxedCommandsApart(t *testing.T) {
 		if err := <-failures; !errors.Is(err, cause) {
 			t.Errorf("an interrupted wait returns %v", err)
 		}
-		first.leave()
-		first.leave() // has no effect
+		first()
+		first() // has no effect
 		leave := <-alone
 		synctest.Wait()
 		if len(entered) > 0 {
@@ -58,7 +58,7 @@ func TestExclusionKeepsSandboxedCommandsApart(t *testing.T) {
 		}
 		leave()
 		leave() // has no effect
-		(<-entered).leave()
+		(<-entered)()
 		if e.alone != 0 || e.calls != 0 {
 			t.Errorf("%d commands run alone and %d are sandboxed at the end", e.alone, e.calls)
 		}
@@ -81,8 +81,8 @@ func TestExclusionInterruptedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stay.leave()
-	other.leave()
+	stay()
+	other()
 	leave, err := e.enterAlone(t.Context())
 	if err != nil {
 		t.Fatal(err)

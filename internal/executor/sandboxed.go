@@ -36,7 +36,7 @@ type sandboxedCall struct {
 	guard        *guard
 	repositories *Repositories
 	process      *proc.Process // nil before the start
-	stay         *sandboxedStay
+	leave        func()        // the exclusion
 }
 
 // end is called when all processes of the command have ended.
@@ -50,7 +50,19 @@ func (w sandboxedCall) end() {
 	if w.proxy != nil {
 		w.proxy.Close()
 	}
-	w.stay.leave()
+	if w.leave != nil {
+		w.leave()
+	}
+}
+
+// leaveWithCall leaves the exclusion when the context of the call ends and the command or processes of it
+// run on, as a job. If nothing runs on, the end of the command leaves it.
+func (w sandboxedCall) leaveWithCall(ctx context.Context) {
+	context.AfterFunc(ctx, func() {
+		if !w.process.LeftNothing() {
+			w.leave()
+		}
+	})
 }
 
 // awaitEnd waits until end has returned, or ctx ends. If processes of the command run on, it returns
@@ -112,13 +124,7 @@ func (l *Local) startInSandbox(
 ) (p *proc.Process, err error) {
 	changed := (*sandbox.ChangedError)(nil)
 	for range maxStarts {
-		var stay *sandboxedStay
-		if c.Sandbox == event.Workspace && l.Repositories != nil {
-			if stay, err = l.Repositories.Exclusion.enterSandboxed(ctx); err != nil {
-				return nil, err
-			}
-		}
-		if p, err = l.startInSandboxOnce(ctx, call, c, spec, stay); !errors.As(err, &changed) {
+		if p, err = l.startInSandboxOnce(ctx, call, c, spec); !errors.As(err, &changed) {
 			break
 		}
 	}
@@ -128,10 +134,15 @@ func (l *Local) startInSandbox(
 // startInSandboxOnce starts a command in its sandbox. It first scans the repositories; the scan
 // counts as part of the call and ends with it (C9).
 func (l *Local) startInSandboxOnce(
-	ctx context.Context, call string, c Confined, spec proc.Spec, stay *sandboxedStay,
+	ctx context.Context, call string, c Confined, spec proc.Spec,
 ) (*proc.Process, error) {
-	w := sandboxedCall{stay: stay}
+	w := sandboxedCall{}
 	if c.Sandbox == event.Workspace && l.Repositories != nil {
+		leave, err := l.Repositories.Exclusion.enterSandboxed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.leave = leave
 		if err := l.Repositories.Enter(ctx, l.Repositories.Area()); err != nil {
 			w.end()
 			return nil, fmt.Errorf("cannot look at the git repositories before the command: %w", err)
@@ -176,10 +187,12 @@ func (l *Local) startSandboxed(
 		return nil, err
 	}
 	w.process = p
-	if call == "" { // a server or a hook can run for long
-		w.stay.leave()
-	} else {
-		w.stay.leaveWithCall(ctx, p)
+	switch {
+	case w.leave == nil:
+	case call == "": // a server or a hook can run for long
+		w.leave()
+	default:
+		w.leaveWithCall(ctx)
 	}
 	l.sandboxed.add(call, w)
 	return p, nil
