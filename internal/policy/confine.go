@@ -10,7 +10,6 @@ import (
 	"github.com/settle-agent/settle/event"
 	"github.com/settle-agent/settle/internal/disk"
 	"github.com/settle-agent/settle/internal/policy/effects"
-	"github.com/settle-agent/settle/internal/proc"
 	"github.com/settle-agent/settle/internal/repo"
 )
 
@@ -164,19 +163,12 @@ func (p *Policy) nameFailures(c toolCall, j *settle.Judgement) {
 // needs an approval.
 func (p *Policy) namePrograms(c toolCall, j *settle.Judgement) {
 	var list []string
-	for _, e := range c.effects {
-		if len(e.words) == 0 {
-			continue
-		}
-		name := e.words[0].Text
-		file, shadows := proc.ChangeableProgram(name, p.variable("PATH"))
-		if file == "" {
-			continue
-		}
-		list = append(list, fmt.Sprintf("%q is %q, which sandboxed commands can change", name, file))
-		if shadows && j.Decision == event.Allow && j.Rule != byApproval {
-			j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
-		}
+	programs, shadows := p.changeablePrograms(c)
+	for _, f := range programs {
+		list = append(list, fmt.Sprintf("%q is %q, which sandboxed commands can change", f.word, f.real))
+	}
+	if shadows && j.Decision == event.Allow && j.Rule != byApproval {
+		j.Decision, j.Rule, j.Why = event.Ask, bySandbox, ""
 	}
 	for _, f := range c.changeableFiles() {
 		list = append(list, fmt.Sprintf("%q is a file that sandboxed commands can change", f.word))

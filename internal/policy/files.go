@@ -75,6 +75,21 @@ func (g gitCall) gitFiles() (list []string) {
 	return list
 }
 
+// changeablePrograms returns the programs of a call that PATH leads to and that sandboxed commands can
+// change. shadows reports whether one of them takes the place of another program.
+func (p *Policy) changeablePrograms(c toolCall) (list []namedFile, shadows bool) {
+	for _, e := range c.effects {
+		if len(e.words) == 0 {
+			continue
+		}
+		name := e.words[0].Text
+		if file, hides := proc.ChangeableProgram(name, p.variable("PATH")); file != "" {
+			list, shadows = append(list, namedFile{name, file}), shadows || hides
+		}
+	}
+	return list, shadows
+}
+
 // maxNamedFile bounds the bytes of a file that is identified by its content.
 const maxNamedFile = 64 << 20
 
@@ -84,16 +99,8 @@ func (p *Policy) filesOf(c toolCall) string {
 	if c.tool != "shell" {
 		return ""
 	}
-	list := c.changeableFiles()
-	for _, e := range c.effects {
-		if len(e.words) == 0 {
-			continue
-		}
-		name := e.words[0].Text
-		if file, _ := proc.ChangeableProgram(name, p.variable("PATH")); file != "" {
-			list = append(list, namedFile{name, file})
-		}
-	}
+	programs, _ := p.changeablePrograms(c)
+	list := append(c.changeableFiles(), programs...)
 	if len(list) == 0 {
 		return ""
 	}
