@@ -34,16 +34,7 @@ func (k Worktrees) leaveForsaken(ctx context.Context, git string) {
 }
 
 // record writes the worktree into its lock file, for [Worktrees.leaveRecorded].
-func (t *SessionTree) record() error {
-	raw, err := json.Marshal(t.Worktree)
-	if err == nil {
-		err = t.lock.Truncate(0)
-	}
-	if err == nil {
-		_, err = t.lock.WriteAt(raw, 0)
-	}
-	return err
-}
+func (t *SessionTree) record() error { return disk.RewriteJSON(t.lock, t.Worktree) }
 
 // maxRecord bounds a recorded worktree, in bytes.
 const maxRecord = 64 << 10

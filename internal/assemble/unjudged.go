@@ -106,19 +106,7 @@ func (u *unjudged) write() (err error) {
 			return err
 		}
 	}
-	return u.record.write(u.file)
-}
-
-// write replaces the content of a file by the record.
-func (r *unjudgedRecord) write(file *os.File) error {
-	raw, err := json.Marshal(r)
-	if err == nil {
-		err = file.Truncate(0)
-	}
-	if err == nil {
-		_, err = file.WriteAt(raw, 0)
-	}
-	return err
+	return disk.RewriteJSON(u.file, u.record)
 }
 
 // end is called when the session's guard is closed: whether its last look was complete, and
@@ -203,7 +191,7 @@ func (s sandboxing) unjudgedNotes() (notes []string) {
 			}
 		}
 		stale.record.Noted = true
-		_ = stale.record.write(stale.file) // otherwise the next session has the note again
+		_ = disk.RewriteJSON(stale.file, stale.record) // otherwise the next session has the note again
 		_ = stale.file.Close()
 	}
 	return notes

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,4 +39,16 @@ func Lock(ctx context.Context, path string) (*os.File, error) {
 		_ = f.Close() // nothing is locked
 		return nil, err
 	}
+}
+
+// RewriteJSON replaces the content of an open file, such as a locked one, by the JSON of a value.
+func RewriteJSON(file *os.File, value any) error {
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteAt(raw, 0)
+	}
+	return err
 }
