@@ -44,11 +44,11 @@ The session keeps its model and sandbox, unless a flag, a variable or your
 configuration gives others, and the permission in which the question was asked: a
 variable or your configuration can only make it stricter. For a plan, --permission
 chooses the permission of the work; without it and without a configured one, the
-work asks. If the call's
-files, links, directory or sandbox, or the reason of the question, have changed
-since, settle asks again; so it does if the content of a program or script in the
-working directory has changed that the command names. If no person can be asked, or a rule denies the call now,
-it stays held and the exit code is 2; the same holds for a plan whose work would ask.
+work asks. If the call's files, links, directory or sandbox, the reason of the
+question, or the content of a program or script in the working directory that the
+command names have changed since, settle asks again. If no person can be asked, or a
+rule denies the call now, it stays held and the exit code is 2; the same holds for a
+plan whose work would ask.
 If the call does not run for another reason, standard error says so and the exit code
 is 1. A call that has a verdict already does not run again: the exit code is 1. If
 settle stopped after the verdict and before the call, or you interrupted the turn
